@@ -8,14 +8,14 @@ step() { printf '\n== %s\n' "$*"; }
 
 # What is needed to build and to run.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 libevent-dev libinih-dev
-    libjansson-dev libmd-dev libmicrohttpd-dev libminizip-dev libnats-dev libpython3-dev libseccomp-dev libsystemd-dev zlib1g-dev)
+    libjansson-dev libmd-dev libmicrohttpd-dev libminizip-dev libpython3-dev libseccomp-dev libsystemd-dev zlib1g-dev)
 # What is needed beside that to test.
 test_packages=(bash-completion clang clang-format clang-tidy groff-base iproute2 libclang-rt-14-dev
-    libcmocka-dev man-db mandoc mypy nats-server openssl python3-jsonschema python3-numpy python3-pip
+    libcmocka-dev libnats-dev man-db mandoc mypy nats-server openssl python3-jsonschema python3-numpy python3-pip
     python3-prometheus-client python3-pytest python3-pytest-xdist python3-setuptools python3-venv
     python3-wheel python3-yaml systemd zsh)
 # What is needed beside that to make packages.
-package_packages=(debhelper dh-apparmor dh-python dpkg-dev fakeroot git libcmocka-dev lintian
+package_packages=(debhelper dh-apparmor dh-python dpkg-dev fakeroot git libcmocka-dev libnats-dev lintian
     pybuild-plugin-pyproject python3-all python3-setuptools)
 
 # Installs those of the packages that are not there; asks nothing of the network if all are.

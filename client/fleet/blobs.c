@@ -95,7 +95,8 @@ static void finish_down(struct blob *blob)
         return;
     }
     for (size_t i = 0; i < blob->n; i++) {
-        memcpy(text.data + text.length, blob->parts[i].data, blob->parts[i].length);
+        if (blob->parts[i].length > 0)
+            memcpy(text.data + text.length, blob->parts[i].data, blob->parts[i].length);
         text.length += blob->parts[i].length;
     }
     text.data[length] = '\0';

@@ -17,6 +17,9 @@
 
 /* With more unread by the client, take nothing more from it. */
 #define UNSENT_MAX ((size_t)4 << 20)
+/* Queue a job again that has had no answer for so long; after a lost connection. */
+#define AGAIN_MS 60000
+#define AGAIN_SOON_MS 5000
 #define PRIORITIES (NAMES_PRIORITY_MAX - NAMES_PRIORITY_MIN + 1)
 #define SECOND_NS INT64_C(1000000000)
 /* The value of an id: the sequence of its result, and whether that is a verdict. */
@@ -35,7 +38,10 @@ struct front {
     uint64_t last_no;
     struct frontputs *puts;
     bool has_consumer[PRIORITIES];
-    size_t n_ending; /* consumers that the server is asked about at the end */
+    unsigned epoch;
+    bool was_lost;    /* the connection, since the queue was looked after */
+    int64_t again_ms; /* when to look for jobs that the queue may have lost */
+    size_t n_ending;  /* consumers that the server is asked about at the end */
 };
 
 /* --- jobs by token ------------------------------------------------------------------------ */
@@ -164,18 +170,24 @@ static void on_mark(void *arg, natsMsg *message)
 
 /* --- the consumers of the run ------------------------------------------------------------- */
 
+/* Has the workers look at the list of consumers. */
+static void wake_workers(struct front *front)
+{
+    char wake[NAMES_SUBJECT_SIZE];
+    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(front->bus));
+    (void)bus_publish(front->bus, wake, NULL, "", 0);
+}
+
 static bool on_consumer(void *arg, natsMsg *reply)
 {
     struct front *front = arg;
     struct api_answer answer;
-    char wake[NAMES_SUBJECT_SIZE];
     api_read(reply, &answer);
     if (answer.outcome != API_OK) {
         bus_complain(front->bus, "the run has no consumer yet: %s; trying again", answer.text);
         return true;
     }
-    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(front->bus));
-    (void)bus_publish(front->bus, wake, NULL, "", 0);
+    wake_workers(front);
     return false;
 }
 
@@ -217,6 +229,7 @@ static bool on_left(void *arg, natsMsg *reply)
     api_subject("CONSUMER.DELETE", bus_fleet(front->bus), STREAM_JOBS,
                 json_string_value(json_object_get(info, "name")), subject, sizeof(subject));
     (void)bus_publish(front->bus, subject, NULL, "", 0);
+    wake_workers(front);
     return false;
 }
 
@@ -374,6 +387,47 @@ static void take_frames(struct front *front)
     }
 }
 
+/* --- jobs that the queue may have lost ---------------------------------------------------- */
+
+struct job_list {
+    struct runjob **jobs;
+    size_t n;
+};
+
+static void list_job(const void *node, VISIT visit, void *list_)
+{
+    struct job_list *list = list_;
+    if (visit == postorder || visit == leaf)
+        list->jobs[list->n++] = *(struct runjob *const *)node;
+}
+
+/* A server that lost its disk, or what it had not written yet, has no job and no result of it. So
+ * what has no answer for long is queued again, and soon after a connection was lost. */
+static void send_again(struct front *front, int64_t now)
+{
+    int64_t before_ms = now - AGAIN_MS;
+    if (front->epoch != bus_epoch(front->bus)) {
+        front->epoch = bus_epoch(front->bus);
+        front->again_ms = now + AGAIN_SOON_MS; /* results that are there are read first */
+        front->was_lost = true;
+    }
+    if (now < front->again_ms)
+        return;
+    if (front->was_lost)
+        before_ms = now - AGAIN_SOON_MS;
+    front->was_lost = false;
+    front->again_ms = now + AGAIN_MS;
+    struct job_list list = {.n = 0};
+    list.jobs = reallocarray(NULL, MAX(front->n_jobs, (size_t)1),
+                             sizeof(*list.jobs)); // NOLINT(bugprone-sizeof-expression)
+    if (!list.jobs)
+        return;
+    twalk_r(front->jobs, list_job, &list);
+    for (size_t i = 0; i < list.n; i++)
+        runjob_send_again(list.jobs[i], before_ms);
+    free(list.jobs);
+}
+
 /* --- the whole ---------------------------------------------------------------------------- */
 
 static void on_put_answer(void *arg, json_t *take_message)
@@ -392,6 +446,8 @@ int front_new(struct bus *bus, int fd, const struct front_options *options, cons
     }
     front->bus = bus;
     front->options = *options;
+    front->epoch = bus_epoch(bus);
+    front->again_ms = monotonic_ms() + AGAIN_MS;
     int r = frames_init(&front->frames, fd, options->max_frame);
     if (r == 0)
         r = frontputs_new(bus, on_put_answer, front, &front->puts);
@@ -440,7 +496,8 @@ int64_t front_pump(struct front *front, short revents, int64_t now)
     frames_pump(&front->frames, revents);
     if (front->is_ready)
         take_frames(front);
-    return reader_go_on(&front->reader, now);
+    send_again(front, now);
+    return MIN(reader_go_on(&front->reader, now), front->again_ms);
 }
 
 bool front_is_over(const struct front *front)

@@ -13,8 +13,8 @@
 
 #define NAMES_FLEET_MAX 32
 #define NAMES_RUN_MAX 64
-/* An id has at most 128 bytes. */
-#define NAMES_TOKEN_MAX (3 * 128)
+/* An id has at most 128 bytes, each of them at most three here. */
+#define NAMES_TOKEN_MAX 384
 /* The longest subject, with its NUL. */
 #define NAMES_SUBJECT_SIZE (NAMES_FLEET_MAX + NAMES_RUN_MAX + NAMES_TOKEN_MAX + 40)
 

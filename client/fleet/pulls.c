@@ -78,10 +78,37 @@ static bool ask(struct pulls *pulls, const struct feed *feed, size_t n, int64_t 
     return true;
 }
 
+/* Forgets the requests at feeds that are gone: nobody answers them. */
+static void forget_gone(struct pulls *pulls, struct feeds *feeds)
+{
+    struct pull *pull, *next;
+    for (pull = LIST_FIRST(&pulls->open); pull; pull = next) {
+        next = LIST_NEXT(pull, link);
+        if (!feeds_find(feeds, pull->feed))
+            drop(pulls, pull);
+    }
+}
+
+/* Lets slots go that wait at an empty feed while another one has jobs. If a job comes for one of
+ * them all the same, it is handed back before it has begun. */
+static void stop_waiting(struct pulls *pulls, struct feeds *feeds)
+{
+    struct pull *pull, *next;
+    if (lane_free(pulls->lane) > 0 || feeds_count_runs(feeds, suits, pulls) == 0)
+        return;
+    for (pull = LIST_FIRST(&pulls->open); pull; pull = next) {
+        next = LIST_NEXT(pull, link);
+        if (pull->waits)
+            drop(pulls, pull);
+    }
+}
+
 void pulls_fill(struct pulls *pulls, struct feeds *feeds, int64_t now)
 {
     struct feed *feed;
     size_t n;
+    forget_gone(pulls, feeds);
+    stop_waiting(pulls, feeds);
     while ((n = lane_free(pulls->lane)) > 0) {
         size_t runs = feeds_count_runs(feeds, suits, pulls);
         if (runs == 0)

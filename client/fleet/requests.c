@@ -31,7 +31,8 @@ void requests_deinit(struct requests *requests)
 static int grow(struct requests *requests)
 {
     size_t room = MAX(requests->room * 2, PLACES_FIRST);
-    struct request **places = reallocarray(requests->places, room, sizeof(*places));
+    struct request **places =
+        reallocarray(requests->places, room, sizeof(*places)); // NOLINT(bugprone-sizeof-expression)
     if (places)
         requests->places = places;
     uint64_t *uses = reallocarray(requests->uses, room, sizeof(*uses));

@@ -20,7 +20,8 @@ _unused_ static bool may_follow(enum runjob_state from, enum runjob_state to)
         [RUNJOB_STORING] = TO(RUNJOB_SENDING) | TO(RUNJOB_OVER),
         [RUNJOB_SENDING] =
             TO(RUNJOB_QUEUED) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
-        [RUNJOB_QUEUED] = TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
+        [RUNJOB_QUEUED] = TO(RUNJOB_STORING) | TO(RUNJOB_SENDING) | TO(RUNJOB_READING) |
+                          TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
         [RUNJOB_READING] = TO(RUNJOB_OVER),
     };
 #undef TO
@@ -56,6 +57,7 @@ static bool on_sent(void *arg, natsMsg *reply)
         return false;
     }
     runjob_enter(job, RUNJOB_QUEUED);
+    job->queued_ms = monotonic_ms();
     if (job->is_cancelled)
         runjob_withdraw(job);
     return false;
@@ -68,7 +70,6 @@ static void send_job(struct runjob *job)
     size_t n = 0;
     uint64_t nonce = 0;
     runjob_enter(job, RUNJOB_SENDING);
-    job->times++;
     if (getrandom(&nonce, sizeof(nonce), 0) != (ssize_t)sizeof(nonce))
         nonce = (uint64_t)monotonic_ms();
     /* Another submission of the job has another id: the server would drop it as a copy of this one
@@ -217,6 +218,12 @@ void runjob_begin(struct runjob *job)
         look(job);
     else
         clear(job);
+}
+
+void runjob_send_again(struct runjob *job, int64_t before_ms)
+{
+    if (job->state == RUNJOB_QUEUED && job->queued_ms < before_ms)
+        queue(job);
 }
 
 bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq)

@@ -51,11 +51,16 @@ struct runjob {
     enum runjob_state state;
     uint64_t request;
     struct blob *blob;
-    unsigned times; /* it was put into the queue */
+    int64_t queued_ms; /* when it was last put into the queue */
 };
 
 /* Begins with a job that is filled in up to known_seq. */
 void runjob_begin(struct runjob *job);
+
+/* Puts the job into the queue once more if it was put there before BEFORE_MS: a server may have
+ * lost it, or its result after it was acknowledged. If the queue has it still, nothing changes; if
+ * it does not, the job may run twice, and has one result all the same. */
+void runjob_send_again(struct runjob *job, int64_t before_ms);
 
 /* A result of its id has come. Returns whether it is an answer to this job. */
 bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq);

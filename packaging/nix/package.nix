@@ -17,6 +17,7 @@ stdenv.mkDerivation {
     "-Dtests=disabled"
     "-Dattacks=false"
     "-Dhttp=enabled"
+    "-Dfleet=disabled"
     "-Dwarm=enabled"
     "-Dwerror=false"
     "-Dsystemdsystemunitdir=${placeholder "out"}/lib/systemd/system"

@@ -31,8 +31,8 @@ def need_fleet():
 class Nats:
     """A connection to a nats-server that speaks its protocol byte by byte."""
 
-    def __init__(self, port):
-        self.sock = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
+    def __init__(self, port, host="127.0.0.1"):
+        self.sock = socket.create_connection((host, port), timeout=DEADLINE)
         self.buffer = b""
         self.number = 0
         self.inbox = f"_TEST-{os.urandom(8).hex()}"
@@ -135,6 +135,12 @@ class Server:
     def kill(self):
         self.process.kill()
         self.process.wait()
+        self.log.close()
+
+    def stop(self):
+        """Lets it write to its files what it has to."""
+        self.process.terminate()
+        self.process.wait(DEADLINE)
         self.log.close()
 
     def connect(self):

@@ -5,6 +5,7 @@ import json
 import random
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import BENCH, DEADLINE, RUBRICCTL, let_pass, open_up, wait_until
@@ -123,15 +124,23 @@ def test_a_run_is_taken_up_from_elsewhere(fleet, tmp_path):
     assert outputs(tmp_path / "first") == outputs(tmp_path / "second")
 
 
-def test_a_changed_job_and_an_error_run_again(fleet, tmp_path):
+def test_a_changed_job_and_an_error_run_again(fleet, tmp_path, bench):
     """A stored verdict of another job with the same id is no answer, and a stored error is none either."""
     fleet.add_host("a")
-    jobs = write_jobs(tmp_path / "jobs", [echo("same"), echo("changed"), {**echo("error"), "argv": ["/bin/none"]}])
+    error = {"id": "error", **bench.job("", name="gone")}
+    (bench.root / "gone" / "rubric.py").unlink()
+    jobs = write_jobs(tmp_path / "jobs", [echo("same"), echo("changed"), error])
     assert fleet.run("batch", "--run", "r", "--output", tmp_path / "1", jobs).returncode == 4
-    jobs = write_jobs(tmp_path / "jobs", [echo("same"), {**echo("changed"), "argv": ["/bin/echo", "other"]}, echo("error")])
+    bench.rubric(
+        'print(\'{"passed": true, "score": 1, "breakdown": {}, "failure_modes": [], "cost_usd": 0, "wall_clock_ms": 1}\')',
+        name="gone",
+    )
+    jobs = write_jobs(tmp_path / "jobs", [echo("same"), {**echo("changed"), "argv": ["/bin/echo", "other"]}, error])
     done = fleet.run("batch", "--run", "r", "--output", tmp_path / "2", jobs)
     assert done.returncode == 0, done.stderr
-    assert outputs(tmp_path / "2") == {"same": "same\n", "changed": "other\n", "error": "error\n"}
+    lines = read_results(tmp_path / "2")
+    assert (lines["same"]["stdout"], lines["changed"]["stdout"]) == ("same\n", "other\n")
+    assert lines["error"]["score"]["passed"]
     wait_until(lambda: counts_of(fleet, "a")["done"] == 4, "`same` has run once, `changed` twice")
 
 
@@ -179,6 +188,7 @@ def test_cost_cap(fleet, tmp_path, bench):
     assert 3 <= len(read_results(tmp_path / "out")) <= 5
     with fleet.server.connect() as nats:
         wait_until(lambda: nats.counts("jobs") == {}, "no job is left in the queue")
+        assert len(nats.counts("results")) <= 5, "and none of those taken back has run"
 
 
 def test_large_jobs_and_large_results(fleet, tmp_path):
@@ -286,6 +296,24 @@ def test_a_killed_server(fleet, tmp_path, seed):
     assert batch.wait(DEADLINE) == 0, batch.stderr.read()
     assert "the connection to the NATS server is lost" in batch.stderr.read()
     assert outputs(tmp_path / "out") == {f"j{i}": f"{i}\n" for i in range(150)}
+
+
+def test_a_queue_that_is_lost(fleet, tmp_path):
+    """The server comes back without the jobs that it had acknowledged: they are queued again."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    jobs = write_jobs(tmp_path / "jobs", [echo(f"j{i}") for i in range(20)])
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    with fleet.server.connect() as nats:
+        wait_until(lambda: len(nats.counts("jobs")) == 20, "the jobs are queued")
+        assert nats.ask("STREAM.PURGE.rubricd-jobs")["purged"] == 20
+    fleet.server.stop()
+    fleet.server.start()
+    with fleet.server.connect() as nats:
+        assert nats.counts("jobs") == {}, "they are gone"
+    worker.start()
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    assert outputs(tmp_path / "out") == {f"j{i}": f"j{i}\n" for i in range(20)}
 
 
 def test_a_restarted_daemon(fleet, tmp_path):
@@ -435,3 +463,15 @@ def test_no_more_than_the_free_slots(fleet, tmp_path):
             assert nats.counts("marks") == {} and batch.poll() is None
         other.send({"type": "cancel", "id": "mine"})
     assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+
+
+def test_a_run_begins_at_once(fleet, tmp_path):
+    """A worker whose only slot waits for jobs of a run that is over does not keep the next run waiting."""
+    fleet.add_host("a", slots=1)
+    jobs = write_jobs(tmp_path / "jobs", [echo("x")])
+    took = []
+    for _ in range(7):
+        began = time.monotonic()
+        fleet.run("batch", "--output", tmp_path / "out", "--force", jobs, check=True)
+        took.append(time.monotonic() - began)
+    assert sorted(took)[3] < 1.5, f"half of them: {took}"

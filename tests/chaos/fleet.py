@@ -1,0 +1,324 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Three hosts, each a network namespace with a nats-server of a cluster, a rubricd and a worker, and one batch of
+mixed jobs over them, while one thing after another breaks: a host is cut off the network, a worker is killed, a
+nats-server is killed and its disk wiped, a daemon is killed or drained. At the end every job must have exactly
+one result, and the right one.
+
+    tests/chaos/fleet.py --seed 1 --jobs 20000 --build build
+    tests/chaos/fleet.py --seed 1 --runs 10 --jobs 2000 --build build      seeds 1 to 10
+
+Needs root, ip (iproute2) and nats-server. Faults, jobs and moments follow from the seed. A storage fault comes
+only when every stream is current again on all servers: with three replicas, one may be lost at a time. The exit
+status is 0 if nothing was wrong, lost or doubled."""
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+HOSTS = 3
+NET = "10.77.93"
+STREAMS = ("jobs", "results", "marks", "inputs", "dead", "hosts")
+PATIENCE = 120
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+
+def wait_for(condition, what, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(OSError, AssertionError, KeyError, ValueError):
+            if condition():
+                return
+        if time.monotonic() > end:
+            raise TimeoutError(f"after {seconds} s still not: {what}")
+        time.sleep(0.1)
+
+
+class Host:
+    """A network namespace, and what runs in it."""
+
+    def __init__(self, number, place, build):
+        self.number, self.build = number, build
+        self.namespace = f"rubricd-chaos-{number}"
+        self.link = f"rbchaos{number}"
+        self.address = f"{NET}.{10 + number}"
+        self.place = place / f"host{number}"
+        self.place.mkdir()
+        self.place.chmod(0o755)
+        self.processes = {}
+
+    def connect(self, bridge):
+        ip("netns", "add", self.namespace)
+        ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.namespace)
+        ip("link", "set", self.link, "master", bridge, "up")
+        for command in (["addr", "add", f"{self.address}/24", "dev", "eth0"], ["link", "set", "eth0", "up"], ["link", "set", "lo", "up"]):
+            ip("-n", self.namespace, *command)
+
+    def start(self, name, *command):
+        with open(self.place / f"{name}.log", "ab") as log:
+            self.processes[name] = subprocess.Popen(
+                ["ip", "netns", "exec", self.namespace, *map(str, command)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def start_server(self):
+        routes = ", ".join(f"nats-route://{NET}.{10 + i}:6222" for i in range(HOSTS))
+        config = self.place / "nats.conf"
+        config.write_text(
+            f'server_name: n{self.number}\nlisten: "{self.address}:4222"\n'
+            f'jetstream {{ store_dir: "{self.place}/js" }}\n'
+            f'cluster {{ name: chaos, listen: "{self.address}:6222", routes: [{routes}] }}\n'
+        )
+        self.start("server", shutil.which("nats-server", path=os.environ["PATH"] + ":/usr/sbin"), "-c", config)
+
+    def start_daemon(self):
+        self.start(
+            "daemon", self.build / "daemon/rubricd", "--config=/dev/null", f"--set=daemon.socket={self.place}/s",
+            "--set=daemon.slots=2", f"--set=daemon.work_dir={self.place}/work", "--set=daemon.socket_group=",
+            "--set=daemon.user=nobody", "--set=languages.ask_versions=no",
+        )  # fmt: skip
+
+    def start_worker(self):
+        servers = [word for i in range(HOSTS) for word in ("--server", f"nats://{NET}.{10 + i}:4222")]
+        self.start("worker", self.build / "client/fleet/rubricctl-fleet", "worker", *servers, "--socket", self.place / "s", "--name", f"host{self.number}")
+
+    def end(self, name, politely=False):
+        process = self.processes.pop(name)
+        (process.terminate if politely else process.kill)()
+        process.wait()
+
+    def close(self):
+        for name in ("worker", "daemon", "server"):
+            if name in self.processes:
+                self.end(name, politely=name == "daemon")
+        for command in (["link", "del", self.link], ["netns", "del", self.namespace]):
+            with contextlib.suppress(subprocess.CalledProcessError):
+                ip(*command)
+
+
+class World:
+    """The hosts, a bridge that joins them, and the observer's connections."""
+
+    def __init__(self, place, build):
+        self.bridge = "rbchaos"
+        self.hosts = []
+        place.chmod(0o755)
+        ip("link", "add", self.bridge, "type", "bridge")
+        ip("addr", "add", f"{NET}.1/24", "dev", self.bridge)
+        ip("link", "set", self.bridge, "up")
+        for number in range(HOSTS):
+            self.hosts.append(Host(number, place, build))
+            self.hosts[-1].connect(self.bridge)
+        for host in self.hosts:
+            host.start_server()
+            host.start_daemon()
+        self.ctl = build / "client/rubricctl"
+        self.servers = [word for host in self.hosts for word in ("--server", f"nats://{host.address}:4222")]
+        wait_for(lambda: self.fleet("init", "--replicas", HOSTS).returncode == 0, "the streams are there")
+        wait_for(self.is_current, "the streams are current")
+        for host in self.hosts:
+            host.start_worker()
+        wait_for(lambda: len(json.loads(self.fleet("status", "--json").stdout)["hosts"]) == HOSTS, "three workers")
+
+    def fleet(self, command, *arguments):
+        return subprocess.run(
+            [self.ctl, "fleet", command, *self.servers, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def ask(self, subject, **fields):
+        """Asks the first server that answers."""
+        from fleet_hosts import Nats
+
+        for host in self.hosts:
+            with contextlib.suppress(OSError, AssertionError), Nats(4222, host.address) as nats:
+                nats.sock.settimeout(5)
+                return nats.ask(subject, **fields)
+        raise OSError("no server answers")
+
+    def is_current(self):
+        """Whether all servers have all of each stream."""
+        for stream in STREAMS:
+            cluster = self.ask(f"STREAM.INFO.rubricd-{stream}")["cluster"]
+            replicas = cluster.get("replicas", [])
+            if len(replicas) != HOSTS - 1 or not cluster.get("leader"):
+                return False
+            if not all(replica["current"] and not replica.get("offline") for replica in replicas):
+                return False
+        return True
+
+    def results(self):
+        return self.ask("STREAM.INFO.rubricd-results")["state"]
+
+    def close(self):
+        for host in self.hosts:
+            host.close()
+        with contextlib.suppress(subprocess.CalledProcessError):
+            ip("link", "del", self.bridge)
+
+
+# --- faults --------------------------------------------------------------------------------------
+
+
+def cut_off(world, host, chance):
+    ip("link", "set", host.link, "down")
+    time.sleep(chance.uniform(1, 12))
+    ip("link", "set", host.link, "up")
+
+
+def kill_worker(world, host, chance):
+    host.end("worker")
+    time.sleep(chance.uniform(0, 2))
+    host.start_worker()
+
+
+def stop_worker(world, host, chance):
+    host.end("worker", politely=True)
+    host.start_worker()
+
+
+def lose_disk(world, host, chance):
+    host.end("server")
+    shutil.rmtree(host.place / "js")
+    time.sleep(chance.uniform(0, 3))
+    host.start_server()
+
+
+def restart_daemon(world, host, chance):
+    host.end("daemon", politely=chance.random() < 0.5)
+    time.sleep(chance.uniform(0, 1))
+    host.start_daemon()
+
+
+FAULTS = (cut_off, kill_worker, stop_worker, lose_disk, restart_daemon)
+
+
+# --- jobs ----------------------------------------------------------------------------------------
+
+
+def make_job(number, chance):
+    """Returns a job and what its result must have."""
+    id = f"job.{number}"
+    kind = chance.choice(["echo", "echo", "sleep", "fail", "program", "large"])
+    if kind == "program":
+        tests = [{"input": f"{n}\n", "output": f"{n * number}\n"} for n in range(3)]
+        wrong = chance.random() < 0.3
+        code = f"print(int(input()) * {number}{' + 1' if wrong else ''})"
+        return {"id": id, "kind": "program", "language": "python", "code": code, "tests": tests}, (not wrong, None)
+    if kind == "large":
+        text = f"{number} " + "x" * 700_000
+        return {"id": id, "kind": "sandbox", "argv": ["/usr/bin/head", "-c", "9", "f"], "files": {"f": text}}, (True, text[:9])
+    script = {"echo": f"echo {number}", "sleep": f"sleep 0.0{chance.randrange(1, 9)}; echo {number}", "fail": f"echo {number}; exit 3"}[kind]
+    return {"id": id, "kind": "sandbox", "argv": ["/bin/sh", "-c", script]}, (kind != "fail", f"{number}\n")
+
+
+def check(path, wanted):
+    """Returns what is wrong with the file of results."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    wrong = [] if len(lines) == len(wanted) else [f"{len(lines)} lines for {len(wanted)} jobs"]
+    seen = set()
+    for line in lines:
+        id = line["id"]
+        if id in seen:
+            wrong.append(f"{id} is doubled")
+        seen.add(id)
+        passed, stdout = wanted[id]
+        if line["type"] != "result":
+            wrong.append(f"{id}: {line['code']}: {line['message']}")
+        elif line["score"]["passed"] != passed or (stdout is not None and line["stdout"] != stdout):
+            wrong.append(f"{id}: {json.dumps(line)[:200]}")
+    return wrong + [f"{id} is lost" for id in wanted if id not in seen]
+
+
+# --- a run ---------------------------------------------------------------------------------------
+
+
+def run(seed, options, say):
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory(prefix="rubricd-fleet-chaos-") as place:
+        place = Path(place)
+        made = [make_job(number, chance) for number in range(options.jobs)]
+        wanted = {job["id"]: expected for job, expected in made}
+        (place / "jobs").write_text("".join(json.dumps(job) + "\n" for job, _ in made))
+        world = None
+        try:
+            world = World(place, options.build)
+            return break_things(world, place, wanted, chance, options, say)
+        finally:
+            if world:
+                world.close()
+            if options.keep:
+                shutil.copytree(place, options.keep / f"seed{seed}", ignore=shutil.ignore_patterns("js", "work", "s"), dirs_exist_ok=True)
+
+
+def break_things(world, place, wanted, chance, options, say):
+    began = time.monotonic()
+    with open(place / "batch.log", "wb") as log:
+        batch = subprocess.Popen(
+            [world.ctl, "fleet", "batch", *world.servers, "--run", "chaos", "--ack-wait", "5", "--no-fail", "--quiet",
+             "--retries", "5", "--output", place / "out", place / "jobs"],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+    faults = 0
+    while batch.poll() is None:
+        time.sleep(chance.uniform(0.5, options.pause))
+        if batch.poll() is not None:
+            break
+        fault, host = chance.choice(FAULTS), chance.choice(world.hosts)
+        wait_for(world.is_current, "every stream is current")
+        say(f"  {time.monotonic() - began:6.1f} s  {fault.__name__} {host.namespace}")
+        fault(world, host, chance)
+        faults += 1
+        if time.monotonic() - began > options.patience:
+            batch.kill()
+            return [f"the batch has not ended after {options.patience} s: {(place / 'batch.log').read_text()[-2000:]}"], faults
+    wrong = check(place / "out", wanted)
+    if batch.returncode != 0:
+        wrong.append(f"the batch ended with {batch.returncode}: {(place / 'batch.log').read_text()[-2000:]}")
+    wait_for(world.is_current, "every stream is current at the end")
+    state = world.results()
+    if (state["messages"], state["num_subjects"]) != (len(wanted), len(wanted)):
+        wrong.append(f"the stream has {state['messages']} results of {state['num_subjects']} ids")
+    return wrong, faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=1, help="how many seeds, from --seed on")
+    parser.add_argument("--jobs", type=int, default=2000)
+    parser.add_argument("--pause", type=float, default=4, help="at most so many seconds between two faults")
+    parser.add_argument("--patience", type=float, default=3600, help="seconds after which a run counts as hung")
+    parser.add_argument("--keep", type=Path, help="copy logs and results of each run to this folder")
+    parser.add_argument("--build", type=Path, default=Path(os.environ.get("RUBRICD_BUILD", ROOT / "build")))
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    os.environ["RUBRICD_BUILD"] = str(options.build)
+    sys.path.insert(0, str(ROOT / "tests" / "integration"))
+    if os.geteuid() != 0:
+        sys.exit("needs root, for network namespaces")
+    failed = 0
+    for seed in range(options.seed, options.seed + options.runs):
+        began = time.monotonic()
+        wrong, faults = run(seed, options, lambda text: print(text, flush=True))
+        failed += bool(wrong)
+        print(f"seed {seed}: {options.jobs} jobs, {faults} faults, {time.monotonic() - began:.0f} s: {len(wrong)} wrong", flush=True)
+        for text in wrong[:10]:
+            print(f"    {text}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
