@@ -4,12 +4,13 @@
  *
  * Theory of operation. Once, in the interpreter that waits, unchanged_collect() makes a list of all
  * dictionaries, lists, sets, cells and functions that there are: the names of modules and classes,
- * the attributes of objects, and whatever these hold. Python counts each change of a dictionary, and a
- * dictionary has the count of its last one. So that none of them has changed since
+ * the attributes of objects, and whatever these hold. Python counts each change of a dictionary,
+ * and a dictionary has the count of its last one. So that none of them has changed since
  * unchanged_begin() takes one look at each. Of the others it compares what they hold: of a function
  * its code, defaults, globals and closure.
  *
- * What it cannot see: what C code keeps outside of such containers. Python that keeps no such count (3.13 and later) has no judges that stay. */
+ * What it cannot see: what C code keeps outside of such containers. Python that keeps no such count
+ * (3.13 and later) has no judges that stay. */
 
 #include <stdbool.h>
 
