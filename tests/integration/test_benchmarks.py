@@ -16,6 +16,7 @@ BENCH = ROOT / "tests" / "bench"
 sys.path.insert(0, str(BENCH))
 import bench  # noqa: E402
 import code_rate  # noqa: E402
+import program_rate  # noqa: E402
 import protocol_rate  # noqa: E402
 import rubric_rate  # noqa: E402
 import rubrics  # noqa: E402
@@ -121,6 +122,21 @@ def test_plain_loop_gives_each_its_input_and_fails_with_them(tmp_path):
     asked.write_text("wrong\n")
     with pytest.raises(bench.NotMeasured, match="fork-loop ended with 1"):
         bench.fork_loop(6, 2, *check, options=["-i", asked])
+
+
+def test_the_loop_of_a_careful_judge_gives_each_test_a_directory_and_limits(tmp_path):
+    """What it is compared for: each sees nothing of the one before, has limits, and leaves nothing."""
+    program, guarded = tmp_path / "program", tmp_path / "guarded"
+    program.write_text('#!/bin/sh\nread -r word\necho "$word $1 $(ls) $(ulimit -n)"\n: >left\n')
+    program.chmod(0o755)
+    guarded.mkdir()
+    plain = program_rate.Set(tmp_path / "tests")
+    for word in ("one", "two", "three"):
+        plain.add(f"{word}\n", f"{word} argument main 256\n", program, "argument")
+    assert plain.rate(2, ["-g", guarded]) > 0 and not list(guarded.iterdir())
+    plain.add("four\n", "something else\n", program, "argument")
+    with pytest.raises(bench.NotMeasured, match="3 of 4 tests pass"):
+        plain.rate(1, ["-g", guarded])
 
 
 @pytest.mark.parametrize("rubric", [rubrics.SMALL, rubrics.SHIPPED], ids=lambda rubric: rubric.task_class)
