@@ -123,10 +123,9 @@ static enum exit_status sandbox_run(const struct globals *globals, const void *o
     if (connect_session_with(globals, CONNECT_OR_START, set, &session) < 0)
         return STATUS_NO_DAEMON;
     struct sandbox_stream stream = {.is_told = options->tty};
-    enum exit_status status = options->json ? single_job(&session, job, NULL, "sandbox", &answer)
-                              : options->tty
-                                  ? sandbox_tty_run(&session, job, &stream.is_open_line, &answer)
-                                  : sandbox_stream_run(&session, job, &stream, &answer);
+    enum exit_status status = options->json  ? single_job(&session, job, NULL, "sandbox", &answer)
+                              : options->tty ? sandbox_tty_run(&session, job, &stream, &answer)
+                                             : sandbox_stream_run(&session, job, &stream, &answer);
     if (stream.has_no_reader) /* as if COMMAND itself had written to them */
         return (enum exit_status)(SIGNAL_STATUS + SIGPIPE);
     if (status != STATUS_OK)

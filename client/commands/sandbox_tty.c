@@ -32,6 +32,7 @@ struct tty {
     int64_t job_no;   /* 0: the program has not started */
     size_t in_flight; /* bytes that were sent and not taken */
     bool is_open_line;
+    int not_shown; /* why the program's output could not be written: a negative errno; or 0 */
 };
 
 #define TTY_NULL                                                    \
@@ -152,7 +153,12 @@ static int show(struct tty *tty, const struct message *output)
     int r = base64_decode(text, strlen(text), &data);
     if (r == 0 && data.length > 0)
         tty->is_open_line = data.data[data.length - 1] != '\n';
-    return r < 0 ? r : relay_write(STDOUT_FILENO, data.data, data.length, tty->interrupt.fd);
+    if (r < 0)
+        return r;
+    r = relay_write(STDOUT_FILENO, data.data, data.length, tty->interrupt.fd);
+    if (r != -EINTR)
+        tty->not_shown = r;
+    return r;
 }
 
 static int begin(struct tty *tty, const struct message *started)
@@ -235,8 +241,26 @@ static int wait_for_answer(struct tty *tty, struct message *ret, struct fault *f
     return MIN(r, 0);
 }
 
-enum exit_status sandbox_tty_run(struct session *session, json_t *job, bool *ret_open_line,
-                                 struct message *ret)
+/* Says why there is no answer: R, and FAULT if it says more. */
+static enum exit_status explain(const struct tty *tty, int r, const struct fault *fault,
+                                struct sandbox_stream *stream)
+{
+    if (tty->is_open_line)
+        (void)fputc('\n', stderr);
+    if (r == -EINTR)
+        return STATUS_INTERRUPTED;
+    if (tty->not_shown == 0) {
+        complain("%s; the job was not answered", fault->text[0] ? fault->text : strerror(-r));
+        return STATUS_NO_DAEMON;
+    }
+    stream->has_no_reader = tty->not_shown == -EPIPE;
+    if (!stream->has_no_reader)
+        complain("cannot write the output: %s", strerror(-r));
+    return STATUS_USAGE;
+}
+
+enum exit_status sandbox_tty_run(struct session *session, json_t *job,
+                                 struct sandbox_stream *stream, struct message *ret)
 {
     _cleanup_(tty_deinit) struct tty tty = TTY_NULL;
     struct fault fault = FAULT_NULL;
@@ -251,13 +275,6 @@ enum exit_status sandbox_tty_run(struct session *session, json_t *job, bool *ret
         return status;
     r = wait_for_answer(&tty, ret, &fault);
     raw_leave(&tty.raw); /* before anything is said */
-    *ret_open_line = tty.is_open_line;
-    if (r == 0)
-        return STATUS_OK;
-    if (tty.is_open_line)
-        (void)fputc('\n', stderr);
-    if (r == -EINTR)
-        return STATUS_INTERRUPTED;
-    complain("%s; the job was not answered", fault.text[0] ? fault.text : strerror(-r));
-    return STATUS_NO_DAEMON;
+    stream->is_open_line = tty.is_open_line;
+    return r == 0 ? STATUS_OK : explain(&tty, r, &fault, stream);
 }

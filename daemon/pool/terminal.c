@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define PTMX "/dev/ptmx"
@@ -64,6 +65,16 @@ static void on_writable(evutil_socket_t fd, short what, void *userdata)
     feed(userdata);
 }
 
+/* The erase key takes back a whole character of UTF-8, not its last byte. */
+static int expect_utf8(int job_side)
+{
+    struct termios modes;
+    if (tcgetattr(job_side, &modes) < 0)
+        return -errno;
+    modes.c_iflag |= IUTF8;
+    return tcsetattr(job_side, TCSANOW, &modes) < 0 ? -errno : 0;
+}
+
 /* O_NOCTTY: the daemon leads a session, which must not get the job's terminal. */
 int terminal_open(struct terminal *terminal, struct event_base *base, struct terminal_size size,
                   terminal_taken taken, void *userdata, int *ret_job_side, int *ret_reader)
@@ -76,6 +87,9 @@ int terminal_open(struct terminal *terminal, struct event_base *base, struct ter
     _cleanup_close_ int job_side = ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (job_side < 0)
         return -errno;
+    int r = expect_utf8(job_side);
+    if (r < 0)
+        return r;
     _cleanup_close_ int reader = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (reader < 0)
         return -errno;

@@ -100,6 +100,14 @@ print(bool(termios.tcgetattr(0)[3] & termios.ECHO), bool(termios.tcgetattr(0)[3]
     assert answer["stdout"] == "" and answer["outcome"]["stderr"] == ""
 
 
+def test_the_erase_key_takes_back_a_whole_character(client):
+    job = Job(client, python("print(ascii(input('ready')))"))
+    job.until(b"ready")
+    job.type("x\u00e9\x7fy\n".encode())
+    job.end()
+    assert job.shown.endswith(b"'xy'\r\n"), job.shown
+
+
 def test_no_term_unless_it_is_given(client):
     job = Job(client, shell('echo "<$TERM>"'))
     job.end()
@@ -462,6 +470,44 @@ def test_rubricctl_gives_the_terminal_back_when_it_is_told_to_end(daemon, user, 
     there.process.send_signal(number)
     assert there.end() == 130
     wait_until(lambda: not jobs_that_run(daemon), "the job is gone")
+
+
+def has_written_all_it_can(pid):
+    def written():
+        with open(f"/proc/{pid}/io", encoding="ascii") as file:
+            return int(file.read().split("wchar: ")[1].split()[0])
+
+    before = written()
+    time.sleep(0.2)
+    return before > 4096 and written() == before
+
+
+def test_rubricctl_gives_the_terminal_back_when_nobody_reads_it(daemon, user):
+    """A write that waits for room must not keep the signal waiting."""
+    there = user("yes", "x" * 100)
+    wait_until(there.is_raw, "the program runs")
+    wait_until(lambda: has_written_all_it_can(there.process.pid), "its terminal is full")
+    there.process.send_signal(signal.SIGTERM)
+    assert there.process.wait(DEADLINE) == 130
+    assert there.end() == 130
+
+
+def test_rubricctl_says_why_it_cannot_show_the_output(daemon):
+    """The daemon is not gone."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    full = os.open("/dev/full", os.O_WRONLY)
+    ours, theirs = pty.openpty()
+    ends = []
+    for output in (writer, full):
+        command = [RUBRICCTL, "--socket", daemon.socket, "sandbox", "--tty", "--", "echo", "x"]
+        done = subprocess.run(
+            command, stdin=theirs, stdout=output, stderr=subprocess.PIPE, timeout=DEADLINE, check=False
+        )
+        ends.append((done.returncode, done.stderr.strip()))
+    for fd in (writer, full, ours, theirs):
+        os.close(fd)
+    assert ends == [(141, b""), (2, b"rubricctl: cannot write the output: No space left on device")]
 
 
 def test_rubricctl_gives_the_terminal_back_when_the_daemon_dies(user):
