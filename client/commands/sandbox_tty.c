@@ -32,7 +32,7 @@ struct tty {
     int64_t job_no;   /* 0: the program has not started */
     size_t in_flight; /* bytes that were sent and not taken */
     bool is_open_line;
-    int not_shown; /* why the program's output could not be written: a negative errno; or 0 */
+    int not_shown; /* why the output could not be written: -EINTR: the user left; or 0 */
 };
 
 #define TTY_NULL                                                    \
@@ -156,8 +156,7 @@ static int show(struct tty *tty, const struct message *output)
     if (r < 0)
         return r;
     r = relay_write(STDOUT_FILENO, data.data, data.length, tty->interrupt.fd);
-    if (r != -EINTR)
-        tty->not_shown = r;
+    tty->not_shown = r;
     return r;
 }
 
@@ -245,7 +244,8 @@ static int wait_for_answer(struct tty *tty, struct message *ret, struct fault *f
 static enum exit_status explain(const struct tty *tty, int r, const struct fault *fault,
                                 struct sandbox_stream *stream)
 {
-    if (tty->is_open_line)
+    /* A terminal that took no output in time would keep us with this, too. */
+    if (tty->is_open_line && tty->not_shown != -EINTR)
         (void)fputc('\n', stderr);
     if (r == -EINTR)
         return STATUS_INTERRUPTED;
