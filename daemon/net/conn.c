@@ -419,7 +419,7 @@ static void on_flush(_unused_ evutil_socket_t fd, _unused_ short what, void *use
         return;
     if (evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
         (void)evbuffer_write(conn->fresh, bufferevent_getfd(conn->bev));
-    bool is_lost = bufferevent_write_buffer(conn->bev, conn->fresh) < 0;
+    bool is_lost = outgoing_move(conn->bev, conn->fresh) < 0;
     if (!is_lost && conn_unsent(conn) > 0)
         is_lost = bufferevent_enable(conn->bev, EV_WRITE) < 0; /* epoll does not watch it */
     if (is_lost)

@@ -9,6 +9,10 @@
 #include <poll.h>
 #include <stdlib.h>
 
+/* Bytes of a payload that is copied. One that is referred to takes two pieces of memory of half a
+ * KiB and more each, which the bound on what a client leaves unread does not count. */
+#define COPIED_MAX 4096
+
 static void free_payload(const void *data, size_t n, void *unused)
 {
     (void)n;
@@ -21,11 +25,27 @@ int outgoing_add(struct evbuffer *buffer, struct bytes *payload)
     struct bytes taken = TAKE_STRUCT(*payload, BYTES_NULL);
     uint8_t header[FRAME_HEADER_SIZE];
     frame_write_header(header, (uint32_t)taken.length);
-    if (evbuffer_add(buffer, header, sizeof(header)) == 0 &&
-        evbuffer_add_reference(buffer, taken.data, taken.length, free_payload, NULL) == 0)
-        return 0;
-    bytes_deinit(&taken);
-    return -ENOMEM;
+    if (evbuffer_add(buffer, header, sizeof(header)) < 0) {
+        bytes_deinit(&taken);
+        return -ENOMEM;
+    }
+    bool is_copied = taken.length <= COPIED_MAX;
+    int r = is_copied
+                ? evbuffer_add(buffer, taken.data, taken.length)
+                : evbuffer_add_reference(buffer, taken.data, taken.length, free_payload, NULL);
+    if (is_copied || r < 0)
+        bytes_deinit(&taken);
+    return r < 0 ? -ENOMEM : 0;
+}
+
+int outgoing_move(struct bufferevent *to, struct evbuffer *from)
+{
+    size_t n = evbuffer_get_length(from);
+    unsigned char *bytes = n > 0 && n <= COPIED_MAX ? evbuffer_pullup(from, -1) : NULL;
+    if (!bytes)
+        return bufferevent_write_buffer(to, from);
+    int r = bufferevent_write(to, bytes, n);
+    return r < 0 ? r : evbuffer_drain(from, n);
 }
 
 bool outgoing_is_gone(int fd)

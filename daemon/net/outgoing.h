@@ -5,10 +5,15 @@
 #include "proto/bytes.h"
 
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <stdbool.h>
 
 /* Adds a frame of PAYLOAD, which is taken, to BUFFER. 0 or -ENOMEM: a part of it may be there. */
 int outgoing_add(struct evbuffer *buffer, struct bytes *payload);
+
+/* Moves the bytes of FROM to the end of what TO has to send. Few are copied, so that a reply that
+ * waits takes about as much memory as it has bytes. 0 or -1. */
+int outgoing_move(struct bufferevent *to, struct evbuffer *from);
 
 /* Whether the client at the other end of FD takes nothing any more. */
 bool outgoing_is_gone(int fd);

@@ -155,6 +155,29 @@ def test_what_many_leave_unread_is_bounded(daemon):
         assert other.run(SUT)["type"] == "result"
 
 
+@pytest.mark.skipif(SANITIZED, reason="the allocator of the sanitizers gives small blocks more memory")
+@pytest.mark.parametrize("at_once", [1, 100])
+def test_small_replies_that_wait_take_little_more_memory_than_bytes(start_daemon, at_once):
+    """Each reply takes 19 bytes, and may take twice of that, but not pieces of memory of its own. Sent one by one
+    or many at once: the daemon hands over what one turn of its loop has made."""
+    daemon = start_daemon()
+    pings = (struct.pack(">I", 15) + b'{"type":"ping"}') * at_once
+    with daemon.connect() as deaf, daemon.connect() as other:
+        before = resident(daemon)
+        deaf.sock.setblocking(False)
+
+        def is_paused():
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    deaf.sock.send(pings)
+            return paused(other) == 1
+
+        wait_until(is_paused, "it is paused")
+        unsent = sum(c["unsent_bytes"] for c in other.status()["clients"])
+        grown = resident(daemon) - before
+        assert unsent > 3 * MIB and grown < 2 * unsent + 8 * MIB, (unsent, grown)
+
+
 def test_a_client_that_submits_without_reading(start_daemon, bench, shell):
     """It submits more real jobs than the queue holds. Others are served meanwhile; all are answered."""
     daemon = start_daemon(*shell, "protocol.reply_high_water=64K")
