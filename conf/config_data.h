@@ -113,7 +113,6 @@ struct config {
     /* [warm] */
     enum config_warm warm;
     struct string_list warm_modules; /* that the waiting interpreters have loaded */
-    bool warm_keep_judges; /* the process that judges a harmless job serves for the next */
 };
 
 #define CONFIG_NULL    \

@@ -102,7 +102,6 @@ static const struct config_key keys[] = {
     {"warm", "use", &type_warm, FIELD(warm), {0, CONFIG_WARM_YES}, "auto"},
     {"warm", "modules", &type_modules, FIELD(warm_modules), {0, 60},
      "json re math collections dataclasses typing datetime random"},
-    {"warm", "keep_judges", &type_boolean, FIELD(warm_keep_judges), {0, 1}, "no"},
 };
 /* clang-format on */
 

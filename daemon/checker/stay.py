@@ -55,6 +55,7 @@ COLLECT_AFTER = 64  # jobs
 CHANGING = ("Formatter", "logging", "methodcaller", "attrgetter", "pickle", "marshal", "Config", "TestLoader", "resolve_name",
             "yaml", "unittest", "TestCase", "testmod", "DocTestFinder", *signatures.WORDS)  # fmt: skip
 CHANGING_IN_LOWER_CASE = ("thread", "concurrent")
+# With `type` the tests could come by its own class, and by that make others, whose __del__() runs at any later time.
 ALLOWED = simple.CALLABLES - {"type"} | {"print", "hash", "__name__"}
 BUILTINS = frozenset(vars(builtins)) | {"__builtins__", "__compare__", "__truth__"}
 # Modules that the tests may import: those of simple.py but one whose contexts outlive a job. Random numbers begin anew
@@ -86,17 +87,27 @@ FOREIGN = frozenset().union(
 
 class _Texts(simple._Walk):
     """No text makes a class: methods of a class run unasked, also when its objects go long after the job, and by them
-    copy.copy() sets any attribute of any object. So `type` is not in ALLOWED, and nobody gets at it otherwise."""
+    copy.copy() sets any attribute of any object. Each value has a class, whose class makes classes."""
 
     def __init__(self):
         super().__init__(MODULES)
+
+    def name(self, node, parent, depth):
+        super().name(node, parent, depth)
+        if node.id == "type" and not (isinstance(parent, _ast.Call) and parent.func is node):
+            simple._refuse("uses type")
+
+    def call(self, node, parent, depth):
+        super().call(node, parent, depth)
+        if isinstance(node.func, _ast.Name) and node.func.id == "type" and not isinstance(parent, _ast.Compare):
+            simple._refuse("uses a class of a class")
 
     def attribute(self, node, parent, depth):
         super().attribute(node, parent, depth)
         if node.attr == "obj":  # of an AttributeError: what has no such attribute, which may be `type`
             simple._refuse("uses .obj")
 
-    RULES = {**simple._Walk.RULES, _ast.Attribute: attribute}
+    RULES = {**simple._Walk.RULES, _ast.Name: name, _ast.Call: call, _ast.Attribute: attribute}
 
 
 def _look_at(tree, text):

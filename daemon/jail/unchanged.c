@@ -6,7 +6,6 @@
 
 #include "proto/util.h"
 
-#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -37,7 +36,6 @@ static bool append(PyObject ***list, size_t *count, size_t *room, PyObject *obje
         *list = larger;
         *room = wanted;
     }
-    assert(*list);
     (*list)[(*count)++] = Py_NewRef(object);
     return true;
 }

@@ -175,10 +175,6 @@ def measures_of(known, answers):
             yield from rate_rows("canonical solutions", daemon, right, scale.rounds(5), (2.5, 0.6), True)
             yield from rate_rows("answers of a model", daemon, given, scale.rounds(3), (1.8,), False)
             yield from part_rows("canonical solutions", daemon, right, scale.rounds(3))
-        with Daemon(f"daemon.slots={PROCESSORS}", "warm.use=yes", "warm.keep_judges=yes") as daemon:
-            yield from rate_rows("canonical, judges kept", daemon, right, scale.rounds(5), (2.5, 0.6), True)
-            yield from rate_rows("answers, judges kept", daemon, given, scale.rounds(3), (1.8,), False)
-            yield from part_rows("canonical, judges kept", daemon, right, scale.rounds(3))
         yield from single_rows(scale)
 
     return measure

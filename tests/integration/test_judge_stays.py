@@ -25,20 +25,10 @@ else: assert False, "it has a seat"
 @pytest.fixture(scope="module", name="daemon")
 def start(tmp_path_factory):
     need_warm_jail()
-    daemon = Daemon(tmp_path_factory.mktemp("d"), "warm.use=yes", "warm.keep_judges=yes", shape=make_shape(ALL_LAYERS), slots=1)
+    daemon = Daemon(tmp_path_factory.mktemp("d"), "warm.use=yes", shape=make_shape(ALL_LAYERS), slots=1)
     yield daemon
     assert daemon.stop() == 0, daemon.log()
     assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
-
-
-def test_none_stays_unless_the_operator_says_so(tmp_path):
-    need_warm_jail()
-    daemon = Daemon(tmp_path, "warm.use=yes", shape=make_shape(ALL_LAYERS), slots=1)
-    with daemon.connect() as client:
-        for _ in range(2):
-            passes(client, PLAIN)
-            assert staying(client) is None
-    assert daemon.stop() == 0
 
 
 def judge(client, *targets, code=CODE, seconds=30, **fields):

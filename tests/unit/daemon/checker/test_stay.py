@@ -24,6 +24,7 @@ def check(x):\\n    return [y for y in x if y]\\nassert check(f([1])) == [1]
 assert 'a b'.split() == f('{} {}'.format('a', 'b'))
 for x in range(3): assert abs(f(x) - x) < 1e-6, 'far'
 assert f(hash((1, 2))) == hash((1, 2)), print('no')
+assert type(f(1)) == int
 try:\\n    f(1)\\n    assert False\\nexcept ValueError: pass""".split("\n")
 HARMFUL = """import os\\nassert f(os.getpid())
 import sys\\nassert f(sys.modules) == 2
