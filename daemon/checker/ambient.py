@@ -14,7 +14,6 @@ import builtins
 import io
 import sys
 
-import program
 from states import (
     BOTH_WAYS, GENERATORS, STREAMS, DecimalContext, Depth, category_name, check, is_count, is_text, mentions,
 )  # fmt: skip
@@ -275,11 +274,6 @@ def assigned_names(text):
     return {name for name in found if _is_dotted(name)}
 
 
-@program.kept
-def _assigned_names(text):
-    return sorted(assigned_names(text))
-
-
 class Patches:
     """Functions of Python's modules that the tests have replaced. In the candidate each becomes a function
     that calls the tests' object here."""
@@ -298,7 +292,7 @@ class Patches:
         self.originals = {f"builtins.{name}": (vars(builtins), name, vars(builtins)[name]) for name in self.ALWAYS}
         self.told = []
         self.files = []
-        for name in _assigned_names(text):
+        for name in sorted(assigned_names(text)):
             module, _, attribute = name.rpartition(".")
             if not self.is_left_out(name, module):
                 self.watch(name, module, attribute)
@@ -399,7 +393,6 @@ class Ambient:
 
     def __init__(self, text):
         lowered = text.lower()
-        self.has_heard = False  # of state that the code has changed
         self.depth = Depth()
         self.limit = self.depth.own
         self.streams, self.input, self.path = Streams(), Input(), Path()
@@ -476,7 +469,6 @@ class Ambient:
     def incoming(self, changed):
         """Applies what the candidate tells. Raises WireError if it is not what a Mirror tells."""
         check(type(changed) is dict and all(map(is_text, changed)), "state")
-        self.has_heard = True
         for name, value in changed.items():
             if name == "events":
                 self.happened(value)

@@ -7,7 +7,6 @@ unpack() believes nothing: it returns what pack() could have been given, of exac
 it takes at most AMPLIFICATION bytes for each byte of data."""
 
 from _operator import is_not, itemgetter, ne
-from array import array
 from itertools import accumulate, repeat
 
 from trusted import need
@@ -21,12 +20,18 @@ WIDTHS = {"B": (0, 1 << 8)}
 WIDTHS.update((code, (-1 << bits, 1 << bits)) for code, bits in (("h", 15), ("i", 31), ("q", 63)))
 
 
+def _array(code, values=()):
+    from array import array  # most jobs need it not
+
+    return array(code, values)
+
+
 def _pack_integers(values):
     sample = (*values[:COUNT_MIN], values[-1])
     for code, (low, above) in WIDTHS.items():
         if all(low <= value < above for value in sample):
             try:
-                return code.encode() + array(code, values).tobytes()
+                return code.encode() + _array(code, values).tobytes()
             except OverflowError:
                 continue  # the others are larger than the sample
     return None
@@ -36,7 +41,7 @@ def _pack_floats(values):
     total = sum(values)  # a NaN if there is one, or if there are both infinities
     if total != total and any(map(ne, values, values)):
         return None
-    return b"d" + array("d", values).tobytes()
+    return b"d" + _array("d", values).tobytes()
 
 
 def _pack_bools(values):
@@ -50,7 +55,7 @@ def _pack_texts(values, tag, encode):
         text = mark.join(values)
         if text.count(mark) == len(values) - 1:
             return tag + separator.encode() + encode(text)
-    lengths = array("I", map(len, values)).tobytes()
+    lengths = _array("I", map(len, values)).tobytes()
     return tag.upper() + len(values).to_bytes(4, "little") + lengths + encode(empty.join(values))
 
 
@@ -107,7 +112,7 @@ def pack(values):
 
 
 def _unpack_numbers(code, data):
-    numbers = array(code)
+    numbers = _array(code)
     numbers.frombytes(data)
     values = numbers.tolist()
     if code == "d":
@@ -133,7 +138,7 @@ def _unpack_texts(tag, data):
         return decode(data[1:]).split(mark)
     count = int.from_bytes(data[:4], "little")
     need(len(data) >= 4 + 4 * count)
-    lengths = array("I")
+    lengths = _array("I")
     lengths.frombytes(data[4 : 4 + 4 * count])
     text = decode(data[4 + 4 * count :])
     ends = list(accumulate(lengths))

@@ -53,11 +53,11 @@ def looks_inside(field):
 class Formats:
     """GATE is the texts.Gate of the job."""
 
-    def __init__(self, gate, named):
+    def __init__(self, gate, trees):
         self.gate = gate
         self.text = gate.job.tests()
         self.is_formatting = NAMES[0] in self.text
-        self.is_getting = "getattr" in self.text and not any("getattr" in bound for _, bound in named())
+        self.is_getting = "getattr" in self.text and not any("getattr" in bound for _, _, bound in trees())
         self.unbound = {}  # by name: what stands for a method of the class
         if self.is_formatting:
             gate.link.observed.update((id(self.of_class(name)), getattr(str, name)) for name in NAMES)
@@ -118,14 +118,10 @@ class Formats:
         if isinstance(name, str) and name not in self.text and not INNER.isdisjoint(name.split(".")):
             self.gate.refuse(f"the tests look up `{shorten(name, SHOWN_MAX)}`, which they do not name")
 
-    @staticmethod
-    def rewrites(text):
-        return any(word in text for word in (NAMES[0], "getattr"))
-
     def rewritten(self, tree, text, name):
         """Returns the tree of a text of the tests', which looks these names up here; TREE, which may be None, if it has
         none of them. A TREE is changed."""
-        if not self.rewrites(text):
+        if not any(word in text for word in (NAMES[0], "getattr")):
             return tree
         tree = tree or parse(text, name)
         self.rewrite(tree)

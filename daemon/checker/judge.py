@@ -51,18 +51,16 @@ import exits
 import extract
 import formats
 import gates
-import known
 from link import TESTS, Link
 import membrane
 import names
 import namespace
 import plain
 import program
-from report import Replay, Report, quote
 import rests
 import signatures
+import simple
 import sinks
-import stay
 import suite
 import tasks
 import texts
@@ -70,6 +68,7 @@ import transcript
 import unittests
 import watch
 
+DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
 END_WAIT_SECONDS = 0.2
 READ_MAX = 1 << 20
@@ -92,6 +91,22 @@ _prctl = _Function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"))
 def set_dumpable(value):
     if _prctl(PR_SET_DUMPABLE, value, 0, 0, 0) != 0:
         raise OSError("prctl(PR_SET_DUMPABLE) is refused")
+
+
+def quote(text):
+    out = []
+    for c in text:
+        n = ord(c)
+        if c in '"\\':
+            out.append("\\" + c)
+        elif 32 <= n < 127:
+            out.append(c)
+        elif n > 0xFFFF:
+            n -= 0x10000
+            out.append(f"\\u{0xD800 + (n >> 10):04x}\\u{0xDC00 + (n & 0x3FF):04x}")
+        else:
+            out.append(f"\\u{0xFFFD if 0xD800 <= n < 0xE000 else n:04x}")
+    return '"' + "".join(out) + '"'
 
 
 class Job:
@@ -140,13 +155,61 @@ class Job:
         self.code = extract.find(self.code, self.blocks, self.answer, self.prelude, self.entry_point, used)
 
 
+class Report:
+    def __init__(self, fd):
+        self.fd = fd
+        self.results = []
+        self.details = 0
+
+    def write(self, line):
+        data = line.encode("ascii") + b"\n"
+        while data:
+            data = data[os.write(self.fd, data) :]
+
+    def assertion(self, passed, detail):
+        self.results.append(passed)
+        if passed or self.details >= DETAILS_MAX:
+            self.write('{"passed":%s}' % ("true" if passed else "false"))
+        else:
+            self.details += 1
+            self.write('{"passed":false,"detail":%s}' % quote(detail))
+
+    def revise(self, number, detail):
+        """Says that an assertion that has passed counts as failed."""
+        self.results[number] = False
+        self.write('{"revised":%d,"detail":%s}' % (number, quote(detail)))
+
+    def transcript(self, data, why):
+        self.write('{"transcript":"%s"}' % data if data else '{"unreplayable":%s}' % quote(suite.shorten(why, 200)))
+
+    def lacking(self, missing):
+        self.write('{"lacking":%s,"by":%s}' % (quote(suite.shorten(missing.module, 100)), quote(missing.by)))
+
+    def verdict(self, verdict, detail=""):
+        self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
+
+
+class Replay(Report):
+    """The report of a replay. Whatever is no pass diverges: only passes have transcripts."""
+
+    def __init__(self, fd, player):
+        super().__init__(fd)
+        self.player = player
+
+    def verdict(self, verdict, detail=""):
+        why = self.player.why
+        if not why and verdict != "pass":
+            why = f"the tests do not pass: {detail}" if detail else "the tests do not pass"
+        why = why or self.player.how_it_ended()
+        super().verdict("diverged" if why else "pass", why)
+
+
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
         self.seed = int.from_bytes(os.urandom(8), "little")
         suite.seed_random(job.tests(), self.seed)
-        self.prelude, self.prelude_names, self.under_test = None, set(), set()
-        self.not_simple = "not known yet"
+        self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
         self.parsed = None
         self.recorder = suite.Recorder()
         self.modules = blame.watch(link.has_raised, job.tests())
@@ -158,7 +221,7 @@ class Checker:
             __truth__=self.recorder.truth,
         )
         self.texts = texts.Gate(job, link, self.space)
-        self.formats = formats.Formats(self.texts, self.named)
+        self.formats = formats.Formats(self.texts, self.trees)
         self.addresses = None  # of tests that are recorded or replayed
         if link.transcript is not None:
             self.addresses = addresses.Addresses(link.transcript.refuse, link.is_numbered)
@@ -176,7 +239,7 @@ class Checker:
             if self.addresses:
                 tree = tree or suite.parse(self.prelude.text, "<prelude>")
                 addresses.rewrite(tree)
-            compiled = suite.compile_plain(tree, "<prelude>") if tree else known.compiled_prelude(self.prelude.text)
+            compiled = suite.compile_plain(tree or self.prelude.tree, "<prelude>")
             self.modules.guarded(lambda: exec(compiled, self.space), "prelude")
         except (Exception, SystemExit) as error:
             self.report.verdict("error", f"prelude: {suite.describe(error)}")
@@ -186,7 +249,7 @@ class Checker:
 
     def settle_names(self, names_there):
         """Gives each name to its owner. Returns whether the code may be judged at all."""
-        decided = known.decide(self.job, names_there, self.prelude, self.prelude_names)
+        decided = names.decide(self.job, names_there, self.prelude, self.prelude_names)
         if decided.refuse:
             for _ in range(self.job.count()):
                 self.report.assertion(False, decided.refuse)
@@ -200,10 +263,9 @@ class Checker:
         there = decided.fetched & set(names_there)
         self.space.belong(there, {name for name in there if name in text})
         # What only the code imports the tests may patch there.
-        others = self.names_used().union(*(bound for _, bound in self.named())) | self.prelude_names
-        self.space.theirs |= namespace.of_main(job_text) & set(names_there) - others
-        free = known.free_names(self.code_text)
-        self.space.written = decided.written | names.for_the_code(self.named(), self.trees, set(names_there), free)
+        known = self.names_used().union(*(bound for _, _, bound in self.trees())) | self.prelude_names
+        self.space.theirs |= namespace.of_main(job_text) & set(names_there) - known
+        self.space.written = decided.written | names.for_the_code(self.trees(), set(names_there), self.code_tree)
         for name, sources in decided.replaced.items():
             found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
             if found is not None:
@@ -240,7 +302,7 @@ class Checker:
             if isinstance(value, type):
                 kinds[name] = value
         if kinds:
-            trees = self.trees()
+            trees = [tree for tree, *_ in self.trees()]
             prelude = self.prelude.tree if self.prelude else None
             functions = class_names.are_functions(set(kinds), trees, prelude, self.job.entry_point)
             for name, kind in kinds.items():
@@ -252,29 +314,28 @@ class Checker:
         return any(word in tests for word in signatures.WORDS)
 
     def trees(self):
-        """Returns the trees of the tests. What cannot be parsed is reported when its turn comes."""
+        """Returns the trees of the tests and their names, as suite.names_of() has them."""
         if self.parsed is None:
-            self.parsed = list(filter(None, map(program.parse, names.texts_of(self.job))))
+            texts = filter(None, (self.job.setup, self.job.test, *self.job.targets))
+            trees = filter(None, map(program.parse, texts))  # what cannot be parsed is reported when its turn comes
+            self.parsed = [(tree, *suite.names_of(tree)) for tree in trees]
         return self.parsed
 
-    def named(self):
-        """Returns the names of each of the tests, as suite.names_of() has them."""
-        return [known.names_of(text) for text in names.texts_of(self.job)]
-
     def names_of_prelude(self):
-        return known.names_of_prelude(self.prelude.text) if self.prelude else frozenset()
+        return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
 
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""
         used = {self.job.entry_point}
-        return used.union(*(looked_up - bound for looked_up, bound in self.named()))
+        return used.union(*(looked_up - bound for _, looked_up, bound in self.trees()))
 
     def follow_classes(self):
         """Finds the classes that the tests define and the code uses without defining them. Nothing else that
         the tests bind is for the code to see, but names under test (Space.written); nor is a class that judges."""
-        defined = set().union(*map(known.classes_of, names.texts_of(self.job)))
+        statements = [node for tree, *_ in self.trees() for node in tree.body]
+        defined = {node.name for node in statements if isinstance(node, _ast.ClassDef) and not unreached.judges(node)}
         if defined:
-            found = defined & known.free_names(self.code_text)
+            found = defined & suite.free_names(self.code_tree) if self.code_tree else set()
             self.followed = dict.fromkeys(sorted(found), self)
             if found:
                 self.link.before = self.tell_classes
@@ -288,15 +349,14 @@ class Checker:
 
     def execute(self, text, name):
         self.link.sources[name] = text
+        tree = self.formats.rewritten(program.take(text), text, name)
         if self.addresses:
-            tree = self.formats.rewritten(program.take(text), text, name) or suite.parse(text, name)
+            tree = tree or suite.parse(text, name)
             addresses.rewrite(tree)
-            code, of_classes = known.compiled(text, name, tree)
-        else:
-            code, of_classes = known.compiled_tests(text, name, self.formats)
+        code = suite.compile_tests(text, name, tree)
         self.space.forget()
         # A class body does not call __missing__, so fetch these names before.
-        for name in of_classes:
+        for name in suite.names_in_classes(code):
             if name in self.space.theirs and name not in self.space:
                 self.space.keep(name, self.space[name])
         exec(code, self.space)
@@ -337,7 +397,8 @@ class Checker:
             raise membrane.Lost
         if job.shared:
             return True
-        self.code_text = known.composed(job.prelude, job.code, asked)
+        self.code_text = program.compose(job.prelude, job.code, asked)[0]
+        self.code_tree = program.parse(self.code_text)
         self.link.packages = lambda: program.packages(job.prelude, *names.texts_of(job))
         if not self.settle_names(there):
             return False
@@ -353,7 +414,8 @@ class Checker:
         return True
 
     def prepare_confirmation(self):
-        self.not_simple = known.why_not_simple(self.job, self.code_text, self.under_test)
+        tree = self.code_tree
+        self.not_simple = simple.why_not(tree, self.code_text, self.job, self.under_test) if tree else "no program"
 
     def confirm(self):
         """A pass must hold in one process, too, unless it cannot be otherwise. It must be one of this code."""
@@ -416,7 +478,7 @@ class Checker:
         """Returns the transcript of a pass, or None and why there is none."""
         if self.job.shared:
             return None, "the tests ran in the process of the code"
-        trees = [*self.trees()]
+        trees = [tree for tree, *_ in self.trees()]
         if self.prelude:
             trees.append(self.prelude.tree)
         why = watch.reason_against(trees, self.job.tests())
@@ -491,7 +553,7 @@ def begin(job, report, link=None):
 
 
 def judge(job, link, report):
-    """Judges a job. Returns its checker; None if the candidate is lost, or if a replay diverges."""
+    """Judges a job. Returns False if the candidate is lost, or if a replay diverges."""
     sys.modules[program.TESTS] = tests = namespace.TestsModule(program.TESTS)
     # The module that the code's classes say they are of: functions that dataclasses makes for such a class run in it.
     sys.modules[candidate.NAME] = type(sys)(f"{candidate.NAME} classes")
@@ -505,43 +567,26 @@ def judge(job, link, report):
         checker.formats.install()
         exits.Exits(checker.texts).install()
         sinks.Sinks(checker.texts).install()
-        return checker if checker.run() else None
+        return checker.run()
     except membrane.Lost:
-        return None
+        return False
 
 
-def judge_next(link, staying):
-    """Judges the job on the standard input. Returns whether this process has left it as if it had not been."""
+def main(link=None):
     report = Report(os.dup(1))
-    data = read_all(0)
-    job = Job(data)
-    if staying is not None and staying.admit(job, len(data)):
-        link = None  # what is made before, is seen to be unchanged after
+    try:
+        set_dumpable(0)
+    except Exception as error:
+        report.write('{"broken":%s}' % quote(suite.describe(error)))
+        os._exit(70)
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    job = Job(read_all(0))
     keep_apart()
     link, report = begin(job, report, link)
-    checker = None
     try:
-        checker = judge(job, link, report)
-        if checker is None:
+        if not judge(job, link, report):
             report.verdict("error", "" if job.replay is not None else how_it_ended(link))
     except NoCandidate:
         report.write('{"broken":"the process that runs the code is lost"}')
     sys.stdout.flush()
-    if staying is None or checker is None or not staying.may_go_on(checker):
-        return False
-    os.close(report.fd)
-    return staying.put_back()
-
-
-def main(link=None, seat=None):
-    """Judges a job, and further ones if it has a SEAT (stay.py)."""
-    try:
-        set_dumpable(0)
-    except Exception as error:
-        Report(1).write('{"broken":%s}' % quote(suite.describe(error)))
-        os._exit(70)
-    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    staying = stay.Stay(seat) if seat is not None else None
-    while judge_next(link, staying) and staying.goes_on():
-        link = None
     os._exit(0)

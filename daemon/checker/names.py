@@ -162,7 +162,7 @@ def used_by_tests(job):
     """Returns the names that the tests look up and do not bind themselves, and those that they bind."""
     used, bound = set(), set()
     for text in texts_of(job):
-        more = program.loads_of_tests(text)
+        more = program.loads(text)
         used |= more[0]
         bound |= more[1] | _stars_of(text)
     return used - bound, bound
@@ -402,14 +402,16 @@ def patched_module(statements):
     return ""
 
 
-def for_the_code(named, trees, there, free):
-    """Returns the names that the tests bind for the code to find: of THERE, which it has, those that they never look up,
-    but none that they merely import; and modules and functions of the library that they import and the code lacks, which
-    looks up the names FREE and binds them nowhere. NAMED are the names that each of the tests looks up and binds; TREES() returns their trees."""
-    used = set().union(*(used for used, _ in named))
-    bound = set().union(*(bound for _, bound in named))
-    found, lacking = (bound - used) & there, (bound & free) - there
-    hows = [program.bindings(tree.body)[0] for tree in trees()] if found or lacking else ()
+def for_the_code(trees, there, code):
+    """Returns the names that the tests, TREES, bind for the code to find: of THERE, which it has, those that they never
+    look up, but none that they merely import; and modules and functions of the library that they import and CODE, its
+    tree, lacks."""
+    used = set().union(*(used for _, used, _ in trees))
+    bound = set().union(*(bound for *_, bound in trees))
+    found, lacking = (bound - used) & there, set()
+    if code is not None:
+        lacking = (bound & suite.free_names(code)) - there
+    hows = [program.bindings(tree.body)[0] for tree, *_ in trees] if found or lacking else ()
     for how in hows:
         found -= {name for name, ways in how.items() if program.imports_only(ways)}
     ways = {name: [one for how in hows for one in how.get(name, ())] for name in lacking}
@@ -426,18 +428,14 @@ def _gives_librarys(name, ways):
 
 def runs_nothing(job):
     """Returns whether all assertions together only define functions and classes: nothing could fail."""
-    return bool(job.targets) and all(map(_only_defines, job.targets))
-
-
-@program.kept
-def _only_defines(text):
     harmless = (*program.DEFINITIONS, _ast.Import, _ast.ImportFrom, _ast.Pass)
-    tree = program.parse(text)
-    for node in tree.body if tree else (None,):
-        is_text = isinstance(node, _ast.Expr) and isinstance(node.value, _ast.Constant)
-        if not isinstance(node, harmless) and not is_text or getattr(node, "decorator_list", None):
-            return False
-    return True
+    for text in job.targets:
+        tree = program.parse(text)
+        for node in tree.body if tree else (None,):
+            is_text = isinstance(node, _ast.Expr) and isinstance(node.value, _ast.Constant)
+            if not isinstance(node, harmless) and not is_text or getattr(node, "decorator_list", None):
+                return False
+    return bool(job.targets)
 
 
 def _under_test(defined, library, asked, beside):
@@ -470,7 +468,7 @@ def decide(job, code_names, prelude=None, prelude_names=()):
     asked, code, uses = set(asked_of(job)), _Code(job, prelude), _Uses(job)
     prelude_how = program.bindings(prelude.tree.body)[0] if prelude else {}
     free, bound = used_by_tests(job)
-    used = free | program.loads_of_tests(prelude.text)[0] if prelude else free
+    used = free | program.loads(prelude.text)[0] if prelude else free
 
     stubs = prelude.stubs if prelude else set()
     owned = asked | {name for name in stubs if name in code.how or name == code.continued}

@@ -39,51 +39,10 @@ def _begins_indented(text):
     return bool(indentation) and not indentation.strip(" \t") and bare[:1] not in ("", "#", "\\")
 
 
-_found = {}  # what functions of tests have returned, by function and what it was given
-FOUND_MAX = 4096
-_READ_ONLY = type(vars(type))
-_CONSTANT = (str, bool, type(None), type((lambda: None).__code__))
-
-
-def forget_trees():
-    _trees.clear()
-    _symbols.clear()
-
-
 def forget():
     """Drops what was kept of texts."""
-    forget_trees()
-    _found.clear()
-
-
-def _frozen(value):
-    """Returns VALUE as what nobody can change. Trees are none of these."""
-    kind = type(value)
-    if kind in (set, frozenset):
-        return frozenset(value)
-    if kind in (list, tuple):
-        return tuple(map(_frozen, value))
-    if kind is dict:
-        return _READ_ONLY({key: _frozen(part) for key, part in value.items()})
-    if kind not in _CONSTANT:
-        raise TypeError(f"{kind.__name__} can be changed")
-    return value
-
-
-def kept(function):
-    """Has FUNCTION remember what it has returned. For pure functions of the texts of tests and preludes: a judge that
-    stays (stay.py) is given the same ones again. Nobody can change what they have returned."""
-
-    def recall(*given):
-        key = function, given
-        found = _found.get(key)
-        if found is None:
-            if len(_found) >= FOUND_MAX:
-                _found.clear()
-            found = _found[key] = _frozen(function(*given))
-        return found
-
-    return recall
+    _trees.clear()
+    _symbols.clear()
 
 
 def take(text):
@@ -137,35 +96,29 @@ class Prelude:
     prelude is no program without something that follows."""
 
     def __init__(self, text):
-        self.text, self.is_open, self.goes_on, self.stubs = _read_prelude(text)
+        self.tree, self.text, self.is_open, self.goes_on = None, "", False, False
+        self.read(text)
+        self.stubs = set()
+        for node in self.tree.body:
+            if isinstance(node, DEFINITIONS) and not is_complete(node):
+                self.stubs.add(node.name)
+        last = self.tree.body[-1] if self.tree.body else None
+        if self.goes_on and isinstance(last, DEFINITIONS):
+            self.stubs.add(last.name)
 
-    @property
-    def tree(self):
-        return parse(self.text)
-
-
-@kept
-def _read_prelude(text):
-    """Returns the attributes of a Prelude but its tree."""
-    tree, text, is_open, goes_on = _read_lines(text)
-    stubs = {node.name for node in tree.body if isinstance(node, DEFINITIONS) and not is_complete(node)}
-    last = tree.body[-1] if tree.body else None
-    if goes_on and isinstance(last, DEFINITIONS):
-        stubs.add(last.name)
-    return text, is_open, goes_on, stubs
-
-
-def _read_lines(text):
-    lines = text.rstrip().split("\n")
-    for left_off in range(min(len(lines), TRIMMED_MAX) + 1):
-        head = "\n".join(lines[: len(lines) - left_off])
-        indentation = suite.last_indentation(head)
-        for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
-            tree = parse(head + end)
-            if tree is not None:
-                rest = lines[len(lines) - left_off] if left_off else ""
-                return tree, head + end, bool(end or left_off), bool(end) or rest[:1].isspace()
-    return parse(""), "", True, False
+    def read(self, text):
+        lines = text.rstrip().split("\n")
+        for left_off in range(min(len(lines), TRIMMED_MAX) + 1):
+            head = "\n".join(lines[: len(lines) - left_off])
+            indentation = suite.last_indentation(head)
+            for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
+                self.tree = parse(head + end)
+                if self.tree is not None:
+                    self.text, self.is_open = head + end, bool(end or left_off)
+                    rest = lines[len(lines) - left_off] if left_off else ""
+                    self.goes_on = bool(end) or rest[:1].isspace()
+                    return
+        self.tree, self.text, self.is_open = parse(""), "", True
 
 
 def _is_nothing(node):
@@ -382,9 +335,6 @@ def loads(text):
             if scope == _symtable.GLOBAL_EXPLICIT and flags & _BOUND:
                 bound.add(name)
     return used, bound
-
-
-loads_of_tests = kept(loads)
 
 
 def loads_in_functions(text):

@@ -385,57 +385,32 @@ def _parameter_of_check(tree):
 
 def _check_tests(job, under_test, imports, uses, how):
     texts = names.texts_of(job)
-    looked_up = [program.loads_of_tests(text) for text in texts]
+    looked_up = [program.loads(text) for text in texts]
     bound = set().union(*(binds for _, binds in looked_up))
     if bound & under_test:
         _refuse("the tests bind what they test")
     callable_names = {name for name, ways in how.items() if ways[0][0] == program.DEFINED}
     for text, (used, binds) in zip(texts, looked_up):
-        own_imports = _imports_of_tests(text, frozenset(under_test | callable_names - bound), text is job.test)
-        if type(own_imports) is str:
-            _refuse(own_imports)
+        tree = program.parse(text)
+        if tree is None:
+            _refuse("tests that do not compile")
+        subjects = under_test | callable_names - bound
+        if text is job.test:
+            subjects.add(_parameter_of_check(tree))
+        walk = _Tests(subjects)
+        walk.check(tree, False)
+        _check_bound(text)
+        own_imports = {**walk.imported, **walk.values}
         for name in binds & uses:
             if imports.get(name, "") != own_imports.get(name):
                 _refuse(f"the tests bind {name}, which the code uses")
         for name in used - bound - under_test:
             _check_use(name, imports, how)
+    trees = [program.parse(text) for text in texts]
     prelude = program.parse(job.prelude.rstrip())  # as program.Prelude has it
     prelude_how = program.bindings(prelude.body)[0] if prelude else how
     helpers = callable_names & set().union(*(used for used, _ in looked_up)) & prelude_how.keys() - under_test
-    if helpers:
-        trees = [program.parse(text) for text in texts]
-        _check_depth([*trees, *(how[name][0][1] for name in sorted(helpers))])
-    else:
-        _refuse_if(_why_too_deep(*texts))
-
-
-@program.kept
-def _imports_of_tests(text, subjects, has_check):
-    """Returns what a text of the tests binds by import, by name; or why it is not simple."""
-    tree = program.parse(text)
-    try:
-        if tree is None:
-            _refuse("tests that do not compile")
-        walk = _Tests(subjects | {_parameter_of_check(tree)} if has_check else subjects)
-        walk.check(tree, False)
-        _check_bound(text)
-    except NotSimple as found:
-        return f"{found}"
-    return {**walk.imported, **walk.values}
-
-
-@program.kept
-def _why_too_deep(*texts):
-    try:
-        _check_depth([program.parse(text) for text in texts])
-    except NotSimple as found:
-        return f"{found}"
-    return ""
-
-
-def _refuse_if(why):
-    if why:
-        _refuse(why)
+    _check_depth([*trees, *(how[name][0][1] for name in sorted(helpers))])
 
 
 _SCOPES = (_ast.Lambda, _ast.ListComp, _ast.SetComp, _ast.DictComp, _ast.GeneratorExp)

@@ -46,15 +46,6 @@ def keep_real():
     return _kept
 
 
-_in_force = []  # the gate of the job that this process judges now: an audit hook cannot be taken away
-
-
-def _hook(event, arguments):
-    watched = Sinks.EVENTS.get(event)
-    if watched is not None and _in_force:
-        watched(_in_force[0], sys._getframe(1), *arguments)
-
-
 class Sinks:
     """GATE is the texts.Gate of the job."""
 
@@ -62,6 +53,11 @@ class Sinks:
         self.gate = gate
         self.pickles = pickles.Pickles(gate)
         self.modules = _kept
+
+    def hook(self, event, arguments):
+        watched = self.EVENTS.get(event)
+        if watched is not None:
+            watched(self, sys._getframe(1), *arguments)
 
     def on_exec(self, frame, code):
         space = frame.f_globals
@@ -197,9 +193,7 @@ class Sinks:
             stand_in.__module__ = "builtins"
             stand_in.__doc__ = REAL[name].__doc__
             setattr(builtins, name, stand_in)
-        if not _in_force:
-            sys.addaudithook(_hook)
-        _in_force[:] = [self]
+        sys.addaudithook(self.hook)
 
 
 def stand_ins(gate):

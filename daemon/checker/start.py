@@ -38,76 +38,32 @@ def prepare(code):
     loaded = {name: sys.modules.pop(name) for name in set(sys.modules) - before}
     of_library = {name: module for name, module in loaded.items() if name not in OURS}
 
-    settled = []
+    def begin_again(role):
+        sys.modules.update(loaded if role == "judge" else of_library)
+        begin(role, *programs, made.get(role))
 
-    def begin_again(role, seat=None):
-        if role == "judge":
-            sys.modules.update(loaded)
-        elif settled:
-            settled[0]()
-            return candidate_begins(role, programs[1], made.get(role), True)
-        else:
-            sys.modules.update(of_library)
-        begin(role, *programs, made.get(role), seat)
-
-    def settle(working):
-        """Does once, in a process whose forks all become candidates in the directory WORKING, what is the same for
-        each."""
-        sys.modules.update(of_library)
-        name_directory(working)
-        sys.argv = [programs[1].NAME]
-        settled.append(spare_threading())
-
-    begin_again.settle = settle
     return begin_again
 
 
-def spare_threading():
-    """Has the module threading do no more in a fork than it needs to if its process had one thread. Returns what a
-    fork calls so that forks of its own are as ever."""
-    threading = sys.modules.get("threading")
-    if threading is None:
-        return lambda: None
-    function, usual = threading._after_fork, threading._after_fork.__code__
-
-    def spare():
-        _main_thread._native_id = get_native_id()  # noqa: F821  names of threading
-
-    def restore():
-        function.__code__ = usual
-
-    function.__code__ = spare.__code__
-    return restore
-
-
-def name_directory(working):
-    """Has temporary files go where the other program sees them at the same path. Returns that directory."""
-    directory = os.environ["TMPDIR"] = working + "/tmp"
-    return directory
-
-
 def share_directory():
+    """Puts temporary files where the other program sees them at the same path."""
+    directory = os.getcwd() + "/tmp"
     try:
-        os.mkdir(name_directory(os.getcwd()))
+        os.mkdir(directory)
     except OSError:
         pass  # the other was first, or the disk is full
+    os.environ["TMPDIR"] = directory
 
 
-def begin(role, judge, candidate, made=None, seat=None):
+def begin(role, judge, candidate, made=None):
     if role == "judge":
         share_directory()
         sys.argv = [role]
-        judge.main(made, seat)
+        judge.main(made)
     for name in OURS & sys.modules.keys():
         del sys.modules[name]
-    candidate_begins(role, candidate, made, False)
-
-
-def candidate_begins(role, candidate, made, is_settled):
     if role == "plain":
         candidate.confirm(share_directory)  # the judge empties the working directory before that
-    if is_settled:  # daemon/jail/warm.c has made the directory
-        candidate.run(made)
     share_directory()
     candidate.main(made)
 

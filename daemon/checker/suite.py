@@ -233,11 +233,6 @@ def fields_of(kind):
     return fields
 
 
-for _kind in vars(_ast).values():
-    if isinstance(_kind, type) and issubclass(_kind, _ast.AST):
-        fields_of(_kind)
-
-
 def children(node):
     """Returns the nodes directly below NODE, in the order of the text, without operators and contexts (Load)."""
     found = []

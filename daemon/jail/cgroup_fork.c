@@ -38,18 +38,6 @@ pid_t cgroup_fork(int leaf_fd, uint64_t flags, uint64_t pass, int *ret_pidfd, bo
     return pid;
 }
 
-pid_t fork_quietly(uint64_t flags, uint64_t pass, int *ret_pidfd)
-{
-    int pidfd = -1;
-    struct clone_args args = {.flags = flags | CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
-    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0, 0, 0, pass);
-    if (pid < 0 && errno == ENOSYS)
-        pid = (pid_t)syscall(SYS_clone, flags | CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
-    if (pid > 0)
-        *ret_pidfd = pidfd;
-    return pid < 0 ? -errno : pid;
-}
-
 int cgroup_enter(int leaf_fd)
 {
     _cleanup_close_ int fd = openat(leaf_fd, "cgroup.procs", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -36,7 +36,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -298,29 +297,6 @@ rlim_t enclosure_limit_account(struct enclosure *c, const struct link_job *reque
         request->cgroup_counts)
         return RLIM_INFINITY;
     return account_limit(&c->account, request->limits.of[LIMIT_PROCESSES]);
-}
-
-int enclosure_unpack(struct enclosure *c, const struct link_job *request,
-                     const int fds[LINK_JOB_FDS], int cwd_of_program)
-{
-    const bool is_joined = request->is_joined == 1;
-    bool has_files = request->candidate_argc == 0 || is_joined; /* otherwise they are the code */
-    int files = has_files ? fds[LINK_FILES] : -1, cwd = -1;
-    if (files < 0 && fds[LINK_PREPARED] < 0 && !is_joined)
-        return 0;
-    int r = 0;
-    if (is_joined)
-        r = work_begin_candidate(&c->work, request->job_no,
-                                 request->candidate_limits.of[LIMIT_DISK], &cwd);
-    /* They belong to the job, whose uid may be another than the jail's. */
-    if (layer_in(c->layers, LAYER_OWN_UID))
-        (void)setfsuid(IDMAP_JOB);
-    if (r == 0)
-        r = work_unpack(cwd_of_program, files, fds[LINK_PREPARED]);
-    if (r == 0 && is_joined)
-        r = work_unpack(cwd, fds[LINK_CANDIDATE_FILES], fds[LINK_CANDIDATE_PREPARED]);
-    (void)setfsuid(geteuid());
-    return r;
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */

@@ -85,11 +85,6 @@ int enclosure_hide(struct enclosure *enclosure, const struct link_lists *lists);
  * negative errno. */
 int enclosure_share_domain(const struct enclosure *enclosure, int cgroup);
 
-/* Writes the files of a job's programs into their working directories; CWD is that of the program
- * in the jail. 0 or a negative errno. */
-int enclosure_unpack(struct enclosure *enclosure, const struct link_job *request,
-                     const int fds[LINK_JOB_FDS], int cwd);
-
 /* Makes a ruleset for one job if each job needs its own; the caller owns it. Otherwise leaves
  * *ret_own alone: enclosure->ruleset serves all jobs. */
 int enclosure_make_ruleset(const struct enclosure *enclosure, const struct link_lists *lists,

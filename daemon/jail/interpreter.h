@@ -23,10 +23,6 @@ struct jail_interpreter {
      * pairs are executed. */
     void (*learn)(int code);
 
-    /* Called in a twin, all of whose programs will be those of pairs in the working directory
-     * DIRECTORY, after learn(): what is the same for each of them is done once. */
-    void (*settle)(const char *directory);
-
     /* Called in the jail before and after it forks a job. */
     void (*before_fork)(void);
     void (*after_fork)(void);

@@ -8,11 +8,10 @@
  *  1. shows the job its bench and the paths that it may read (enclosure.c), bounds the work
  *     directory and writes the job's files there (work.c);
  *  2. starts the job's process (start.c), which gives up the remaining rights and becomes the
- *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c), and
- *     may hand the job to the process that has judged the one before (stay.c);
- *  3. waits for the end of the program and that of the supervisor; says how long the job has
- *     waited for a CPU when the supervisor asks (tree_time.c); and where no control group bounds
- *     memory, looks how much of it the processes take (tree_memory.c);
+ *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c);
+ *  3. waits for two events at once: the end of the program and the end of the supervisor; and
+ *     says how long the job has waited for a CPU when the supervisor asks (tree_time.c). Where no
+ *     control group bounds memory, it looks how much memory the processes take (tree_memory.c);
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
  *  5. takes away what it showed, collects the files that the supervisor wants (collect.c), empties
@@ -27,6 +26,7 @@
 #include "children.h"
 #include "collect.h"
 #include "enclosure.h"
+#include "idmap.h"
 #include "joined.h"
 #include "kept.h"
 #include "link.h"
@@ -34,7 +34,6 @@
 #include "run_delay.h"
 #include "setup.h"
 #include "start.h"
-#include "stay.h"
 #include "tree_time.h"
 #include "twin.h"
 #include "zygote.h"
@@ -49,6 +48,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -67,7 +67,6 @@ struct jail {
     struct start start;
     struct twin twin;
     struct kept kept; /* of a session, whose commands are its jobs */
-    struct stay stay;
 };
 
 struct jailed_job {
@@ -84,6 +83,29 @@ struct jailed_job {
     uint64_t collect_max;
     bool is_command; /* of a session */
 };
+
+/* Writes the files of the job's programs into their work directories. */
+static int unpack(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
+{
+    const bool is_joined = request->is_joined == 1;
+    bool has_files = request->candidate_argc == 0 || is_joined; /* otherwise they are the code */
+    int files = has_files ? fds[LINK_FILES] : -1, cwd = -1;
+    if (files < 0 && fds[LINK_PREPARED] < 0 && !is_joined)
+        return 0;
+    int r = 0;
+    if (is_joined)
+        r = work_begin_candidate(&jail->enclosure.work, request->job_no,
+                                 request->candidate_limits.of[LIMIT_DISK], &cwd);
+    /* They belong to the job, whose uid may be another than the jail's. */
+    if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
+        (void)setfsuid(IDMAP_JOB);
+    if (r == 0)
+        r = work_unpack(jail->lockdown.cwd, files, fds[LINK_PREPARED]);
+    if (r == 0 && is_joined)
+        r = work_unpack(cwd, fds[LINK_CANDIDATE_FILES], fds[LINK_CANDIDATE_PREPARED]);
+    (void)setfsuid(geteuid());
+    return r;
+}
 
 /* Performs the part of a job's set-up that precedes the fork. *ret_stage says how far it came. */
 static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
@@ -106,7 +128,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
-    r = enclosure_unpack(enclosure, request, fds, lockdown->cwd);
+    r = unpack(jail, request, fds);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_LANDLOCK;
@@ -178,29 +200,12 @@ static int begin_candidate(struct jail *jail, const struct link_job *request,
     return r;
 }
 
-/* Starts the program of a job, with a seat if it MAY_STAY. */
-static pid_t start_program(struct jail *jail, const struct link_job *request, int cgroup,
-                           bool may_stay, int *ret_pidfd)
-{
-    _cleanup_close_ int seat = may_stay ? stay_offer(&jail->stay) : -1;
-    jail->lockdown.seat = MAX(seat, 0);
-    if (!jail->kept.is_on)
-        enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
-    pid_t pid = start_job(&jail->start, &jail->lockdown, cgroup, request->warm, ret_pidfd);
-    bool is_warm = pid > 0 && jail->start.status->warm == 1;
-    stay_note(&jail->stay, request, jail->strings, is_warm ? pid : 0, *ret_pidfd);
-    return pid;
-}
-
 /* Starts the job's process. Returns false and sets *ret_error if that fails. */
 static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                   struct jailed_job *job, struct lockdown_error *ret_error)
 {
     enum link_stage stage = LINK_STAGE_TWIN;
     _cleanup_close_ int ruleset = -1;
-    const bool may_stay = stay_is_possible(&jail->enclosure, request, fds);
-    /* A twin must not have its seat. */
-    stay_prepare(&jail->stay, may_stay && twin_is_alive(&jail->twin), request, jail->strings);
     int r = make_twin(jail, request, fds);
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);
@@ -210,10 +215,11 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
     }
+    if (!jail->kept.is_on)
+        enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
     job->started_ns = clock_now_ns();
-    job->pid = stay_begin(&jail->stay, request, jail->lockdown.fds, &job->pidfd);
-    if (job->pid == 0)
-        job->pid = start_program(jail, request, fds[LINK_CGROUP], may_stay, &job->pidfd);
+    job->pid =
+        start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
     twin_ends_close(&job->ends);
     if (job->pid < 0)
         *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -job->pid};
@@ -221,27 +227,20 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
 }
 
 /* Waits for the program's end, for LINK_SHORT_MS or the job's wall-clock limit, whichever is
- * shorter, and again if a judge gives up its seat. Returns whether it ended. */
-static bool ends_at_once(struct jail *jail, const struct jailed_job *job, uint64_t wall_clock_ms)
+ * shorter. Returns whether it ended. */
+static bool ends_at_once(const struct jailed_job *job, uint64_t wall_clock_ms)
 {
-    for (;;) {
-        struct pollfd ends[] = {{.fd = job->pidfd, .events = POLLIN},
-                                {.fd = jail->stay.seat, .events = POLLIN}};
-        if (poll(ends, ARRAY_SIZE(ends), (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) <= 0)
-            return false;
-        if ((ends[1].revents && stay_hear(&jail->stay)) || ends[0].revents)
-            return true;
-    }
+    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
+    return poll(&end, 1, (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) == 1;
 }
 
 /* Waits until the program runs, and stores in *ret_over whether it has ended already. Returns false
  * and sets *ret_error if the program could not be executed. */
-static bool begin(struct jail *jail, const struct link_job *request, struct jailed_job *job,
+static bool begin(const struct jail *jail, const struct link_job *request, struct jailed_job *job,
                   bool *ret_over, struct lockdown_error *ret_error)
 {
     /* Of a joined pair, the other program may go on. */
-    *ret_over =
-        request->is_joined != 1 && ends_at_once(jail, job, request->limits.of[LIMIT_WALL_CLOCK]);
+    *ret_over = request->is_joined != 1 && ends_at_once(job, request->limits.of[LIMIT_WALL_CLOCK]);
     if (!*ret_over)
         start_await(&jail->start);
     *ret_error = jail->start.status->error;
@@ -262,8 +261,7 @@ static bool answer_question(struct jail *jail, const struct jailed_job *job, uin
     if (job_no != job->number)
         return true;
     uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
-    const struct tree_time_except twin = {jail->twin.pid, jail->twin.used_us * 1000,
-                                          jail->stay.before.run_ns, jail->stay.before.delay_ns};
+    const struct tree_time_except twin = {jail->twin.pid, jail->twin.used_us * 1000};
     if (tree_time_read_settled(jail->enclosure.view.proc, elapsed_ns, twin, &time) == 0) {
         notice.cpu_us = time.run_ns / 1000;
         notice.run_delay_ns = time.wait_ns + jail->twin.first_delay_ns;
@@ -330,7 +328,6 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
         {.fd = jail->link, .events = POLLIN},
         {.fd = joined->ends.status, .events = POLLIN},
         {.fd = joined_unread(joined), .events = POLLIN},
-        {.fd = jail->stay.seat, .events = POLLIN},
     };
     int n;
     do {
@@ -347,7 +344,6 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
         joined_note_candidate(joined);
     if (fds[0].revents)
         joined_note_program(joined, job->pid);
-    joined->is_program_over |= fds[4].revents && stay_hear(&jail->stay);
     return fds[1].revents != 0;
 }
 
@@ -428,8 +424,7 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);
-    unsigned own = twin_sockets(&jail->twin) + stay_sockets(&jail->stay);
-    int left = killed ? enclosure_check_sockets(enclosure, own) : 0;
+    int left = killed ? enclosure_check_sockets(enclosure, twin_sockets(&jail->twin)) : 0;
     if (left < 0)
         complain("a job holds sockets, of which no process is left", -left);
     return killed && r == 0 && hidden == 0 && left == 0;
@@ -458,10 +453,7 @@ static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended
     if (has_ended && matters)
         schedstat = run_delay_open(proc, job->pid);
     notice->run_delay_ns = matters ? run_delay_read(schedstat) : 0;
-    notice->stays = jail->stay.is_done;
-    if (!notice->stays)
-        notice->wait_status = children_reap(job->pid, &usage);
-    stay_finish(&jail->stay, &usage, &notice->run_delay_ns);
+    notice->wait_status = children_reap(job->pid, &usage);
     notice->cpu_us = usage.cpu_us;
     notice->max_rss_bytes = usage.max_rss_bytes;
     return wanted;
@@ -495,7 +487,6 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
 
     struct link_notice notice = {.job_no = request->job_no};
     if (!started) {
-        stay_end(&jail->stay);
         notice.type = LINK_FAILED;
         notice.stage = error.stage;
         notice.error = error.error;
@@ -534,8 +525,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     }
     /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
-    static struct jail jail = {
-        .link = LINK_FD, .strings = strings, .twin = TWIN_NULL, .stay = STAY_NULL};
+    static struct jail jail = {.link = LINK_FD, .strings = strings, .twin = TWIN_NULL};
     char *directory = argv[1];
     lockdown_prepare(jail.ceilings);
     if (is_copy) {
@@ -559,7 +549,6 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     /* From here on leave by _exit(): the leak check of a sanitizer would run at exit() and needs
      * ptrace, which the filter refuses. */
     r = setup_jail(&parts, interpreter, directory, is_copy);
-    jail.stay.proc = jail.enclosure.view.proc;
     if (r < 0)
         _exit(r == -ENOTCONN || r == -EPIPE ? 0 : 71);
 

@@ -264,48 +264,6 @@ int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd)
     return 1;
 }
 
-int link_send_turn(int fd, const struct link_turn *turn, const int fds[LINK_PAIR_CODE])
-{
-    struct iovec iov = {.iov_base = (void *)(uintptr_t)turn, .iov_len = sizeof(*turn)};
-    return send_packet(fd, &iov, 1, fds, LINK_PAIR_CODE);
-}
-
-int link_send_seat(int fd, const struct link_seat_message *message)
-{
-    struct iovec iov = {.iov_base = (void *)(uintptr_t)message, .iov_len = sizeof(*message)};
-    return send_packet(fd, &iov, 1, NULL, 0);
-}
-
-int link_receive_turn(int fd, struct link_turn *ret, int ret_fds[LINK_PAIR_CODE])
-{
-    struct link_turn turn;
-    size_t count = 0;
-    struct iovec iov = {.iov_base = &turn, .iov_len = sizeof(turn)};
-    ssize_t n = receive_packet(fd, &iov, 1, ret_fds, LINK_PAIR_CODE, &count);
-    if (n <= 0)
-        return (int)n;
-    if ((size_t)n != sizeof(turn) || count != LINK_PAIR_CODE) {
-        close_all(ret_fds, count);
-        return -EPROTO;
-    }
-    *ret = turn;
-    return 1;
-}
-
-int link_receive_seat(int fd, struct link_seat_message *ret)
-{
-    struct link_seat_message message;
-    size_t count = 0;
-    struct iovec iov = {.iov_base = &message, .iov_len = sizeof(message)};
-    ssize_t n = receive_packet(fd, &iov, 1, NULL, 0, &count);
-    if (n <= 0)
-        return (int)n;
-    if ((size_t)n != sizeof(message))
-        return -EPROTO;
-    *ret = message;
-    return 1;
-}
-
 /* Points COUNT entries of LIST, then a NULL, at the strings that begin at *AT, and moves *AT past
  * them. -EPROTO if END comes first. */
 static int split(char **at, const char *end, uint32_t count, char **list)

@@ -75,8 +75,7 @@ struct link_setup_lists {
  *     3, 4    reading and writing end of the wire
  *     5       of the judge: a pipe with the candidate's wait status (an int) once it has ended, and
  *             with that of the second (see below); end of file without one if the twin is lost
- *     6       their code, if the program is executed; closed where an interpreter has learnt it,
- *             or the seat of the judge, if it may stay for another pair (stay.h)
+ *     6       their code, if the program is executed; closed where an interpreter has learnt it
  *
  * A candidate that exits with LINK_PAIR_AGAIN is followed by another program in its place, whose
  * role is LINK_PAIR_SECOND; nothing that the first has started lives then.
@@ -93,7 +92,6 @@ struct link_setup_lists {
  * (joined.h). */
 struct link_job {
     uint64_t job_no;
-    uint64_t client_no; /* whose job it is; 0: nobody's. A judge serves pairs of one client only */
     struct limits limits;
     uint64_t bench_device, bench_inode; /* of the directory that the supervisor opened */
     uint64_t collect_max;               /* bytes of the contents of all files that are collected */
@@ -287,8 +285,7 @@ struct link_notice {
     uint32_t warm;      /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
     uint32_t evidence;  /* ENDED: bits (1 << enum limit) of limits that the job certainly hit */
     uint32_t is_second; /* TIMES: 1: the second program of a pair has started */
-    uint32_t stays;  /* ENDED: 1: the judge of a pair, which is done, waits for another (stay.h) */
-    uint64_t cpu_us; /* ENDED, TIMES: user and system time of the program and its whole tree */
+    uint64_t cpu_us;    /* ENDED, TIMES: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
     uint64_t started_ns;    /* STARTED, ENDED: CLOCK_MONOTONIC just before the fork */
     uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended; TIMES: when they
@@ -340,32 +337,6 @@ int link_send_notice(int fd, const struct link_notice *notice, int pidfd);
 /* Receives a notice. The caller owns *ret_pidfd, which is -1 if none came. Returns 1 for a notice,
  * 0 if the other end is closed, -EAGAIN if nothing is there, -EPROTO for an invalid message. */
 int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd);
-
-/* --- a judge that stays (stay.h) ------------------------------------------------------------ */
-
-/* What a judge that has a seat says. */
-enum link_seat {
-    LINK_SEAT_TAKES = 1, /* it takes the pair that it was handed */
-    LINK_SEAT_DONE,      /* it is done with its pair, has closed all descriptors, and stays */
-};
-
-struct link_seat_message {
-    uint64_t what;          /* enum link_seat */
-    uint64_t max_rss_bytes; /* DONE */
-};
-
-/* A pair for a judge that has stayed. Descriptors 0 to LINK_PAIR_STATUS accompany it. */
-struct link_turn {
-    uint64_t cpu_ms; /* limit of its CPU time */
-};
-
-/* Both return 0 or a negative errno. */
-int link_send_turn(int fd, const struct link_turn *turn, const int fds[LINK_PAIR_CODE]);
-int link_send_seat(int fd, const struct link_seat_message *message);
-
-/* Return 1; 0 if the other end is closed; -EPROTO for an invalid message. The caller owns FDS. */
-int link_receive_turn(int fd, struct link_turn *ret, int ret_fds[LINK_PAIR_CODE]);
-int link_receive_seat(int fd, struct link_seat_message *ret);
 
 /* Points the lists of *ret into STRINGS. -EPROTO if counts and bytes disagree or a list is too
  * long. */

@@ -138,10 +138,8 @@ static bool set_limits(const struct lockdown *lockdown)
         return false;
     return (lockdown->any_address_space ||
             limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY])) &&
-           /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. A judge with a
-            * seat lowers the latter when it gives that up, before it runs what could raise it. */
-           limit(most, RLIMIT_CPU, cpu, lockdown->seat > 0 ? RLIM_INFINITY : cpu + 1) &&
-           limit_signals(lockdown) &&
+           /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. */
+           limit(most, RLIMIT_CPU, cpu, cpu + 1) && limit_signals(lockdown) &&
            limit(most, RLIMIT_NOFILE, of[LIMIT_OPEN_FILES], of[LIMIT_OPEN_FILES]) &&
            limit(most, RLIMIT_FSIZE, of[LIMIT_DISK], of[LIMIT_DISK]);
 }

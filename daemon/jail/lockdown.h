@@ -23,7 +23,6 @@ struct lockdown {
     int cwd;               /* the work directory; becomes the working directory */
     int fds[LOCKDOWN_FDS]; /* become 0, 1, 2, ...; above those, as the jail sees to; -1: none */
     unsigned fd_count;     /* of them in use; the first three always are */
-    int seat;              /* of a judge that may stay (stay.h); 0: none */
     unsigned processes;    /* of jails with the job's identity */
     int ruleset;           /* Landlock ruleset; -1: none */
     bool is_in_domain;     /* the jail has enforced it on itself, and this process inherits that */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_delay.h"
 
-#include "proto/util.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,16 +23,6 @@ uint64_t run_delay_read(int schedstat)
     char *end; /* "run_ns delay_ns timeslices" */
     (void)strtoull(text, &end, 10);
     return *end == ' ' ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
-}
-
-struct run_times run_times_read(int schedstat)
-{
-    char text[80], *end;
-    ssize_t n = schedstat < 0 ? -1 : pread(schedstat, text, sizeof(text) - 1, 0);
-    text[MAX(n, (ssize_t)0)] = '\0';
-    struct run_times times = {.run_ns = strtoull(text, &end, 10)};
-    times.delay_ns = strtoull(end, NULL, 10);
-    return times;
 }
 
 uint64_t run_delay_sum(uint64_t a, uint64_t b)

@@ -13,13 +13,5 @@ int run_delay_open(int proc, pid_t pid);
  * zombie. UINT64_MAX: not known. */
 uint64_t run_delay_read(int schedstat);
 
-/* What the kernel tells of a process of one thread, in nanoseconds. */
-struct run_times {
-    uint64_t run_ns, delay_ns; /* on a CPU; runnable without one */
-};
-
-/* Reads both, however often, from what run_delay_open() has opened; 0 where they are not known. */
-struct run_times run_times_read(int schedstat);
-
-/* Adds two delays. */
+/* Adds two of these. */
 uint64_t run_delay_sum(uint64_t a, uint64_t b);

@@ -102,12 +102,8 @@ _Noreturn static void run_warm(const struct start *start, struct lockdown *lockd
     /* As after an execve, the program may inspect itself. */
     (void)prctl(PR_SET_DUMPABLE, 1);
     /* Close everything that execve would have closed. That includes the job's end of the pipe, and
-     * so tells the jail that the program runs. The code is here already: its place is for a seat.
-     */
-    unsigned open = MIN(lockdown->fd_count, (unsigned)LINK_PAIR_CODE);
-    if (lockdown->seat > 0 && dup3(lockdown->seat, LINK_PAIR_CODE, O_CLOEXEC) == LINK_PAIR_CODE)
-        open = LINK_PAIR_FDS;
-    (void)close_range(open, ~0U, 0);
+     * so tells the jail that the program runs. The code is here already. */
+    (void)close_range(MIN(lockdown->fd_count, (unsigned)LINK_PAIR_CODE), ~0U, 0);
     start->interpreter->run(lockdown->argv);
 }
 
@@ -127,8 +123,7 @@ static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgro
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     start->interpreter->before_fork();
-    pid_t pid = lockdown->seat > 0 ? fork_quietly(0, lockdown->pass, ret_pidfd)
-                                   : cgroup_fork(cgroup, 0, lockdown->pass, ret_pidfd, &must_enter);
+    pid_t pid = cgroup_fork(cgroup, 0, lockdown->pass, ret_pidfd, &must_enter);
     if (pid == 0) {
         lockdown->enter_cgroup = must_enter ? cgroup : -1;
         run_warm(start, lockdown);

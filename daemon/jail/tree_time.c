@@ -169,8 +169,6 @@ int tree_time_read(int proc, struct tree_time_except except, struct tree_time *r
             time.run_ns += processes[i].dead_ns - MIN(processes[i].dead_ns, except.earlier_ns);
         else if (processes[i].is_ours)
             add_threads(dirfd(dir), &processes[i], &threads, &time);
-    time.run_ns -= MIN(time.run_ns, except.judge_run_ns);
-    time.wait_ns -= MIN(time.wait_ns, except.judge_wait_ns);
     *ret = time;
     return 0;
 }

@@ -20,8 +20,6 @@ struct tree_time {
 struct tree_time_except {
     pid_t pid;           /* 0: there is none */
     uint64_t earlier_ns; /* CPU time of those children */
-    /* Of a child that is of the job, but has served others before: what it had used by then. */
-    uint64_t judge_run_ns, judge_wait_ns;
 };
 
 /* Sums up all descendants of this process but EXCEPT, whatever session they have moved to, from

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "twin.h"
-#include "cgroup_fork.h"
 #include "run_delay.h"
 
 #include "daemon/base/clock.h"
@@ -340,8 +339,6 @@ _Noreturn static void live(const struct twin_parts *parts, int link, bool is_apa
         complain(step, -code);
         _exit(71);
     }
-    if (!is_apart && parts->start->interpreter && parts->enclosure->work.is_tmpfs)
-        parts->start->interpreter->settle(VIEW_WORK);
     while (link_receive_job(LINK_FD, &request, parts->strings, fds) == 1) {
         bool wanted = run_candidate(parts, code, &request, fds);
         /* The next candidate may be a copy of this memory. */
@@ -364,6 +361,20 @@ static uint64_t namespaces(uint32_t layers)
     if (layer_in(layers, LAYER_NET_NAMESPACE))
         flags |= CLONE_NEWNET;
     return flags;
+}
+
+/* Forks without an exit signal: so the jail finds out by one call that a job has left no process
+ * (children.c). */
+static pid_t fork_quietly(uint64_t flags, uint64_t pass, int *ret_pidfd)
+{
+    int pidfd = -1;
+    struct clone_args args = {.flags = flags | CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0, 0, 0, pass);
+    if (pid < 0 && errno == ENOSYS) /* see cgroup_fork() */
+        pid = (pid_t)syscall(SYS_clone, flags | CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
+    if (pid > 0)
+        *ret_pidfd = pidfd;
+    return pid < 0 ? -errno : pid;
 }
 
 static void forget(struct twin *twin)

@@ -24,8 +24,6 @@
 #include "large.h"
 #include "pack.h"
 #include "script.h"
-#include "seat.h"
-#include "unchanged.h"
 
 #include "proto/util.h"
 
@@ -109,9 +107,6 @@ static const char prelude[] =
     "    exec(code.partition(b'\\0')[0], names)\n"
     "    begin = names['prepare'](code)\n"
     "    open_streams()\n"
-    "    import gc\n"
-    "    gc.unfreeze()\n"
-    "    collect(gc.get_objects())\n"
     "    rehearse()\n"
     "    return begin\n"
     "\n"
@@ -140,7 +135,6 @@ struct warm {
                          script that has one of these names would be imported in its place. */
     PyObject *begin;  /* starts a program of a pair; NULL: nothing was learnt */
     bool has_learnt;  /* or tried to */
-    bool has_settled; /* its forks are programs of pairs */
     char directory[PATH_MAX]; /* in a fork: the directory of its script */
     bool is_pair;             /* in a fork: it runs a program of a pair */
     struct large large;
@@ -218,20 +212,12 @@ static PyObject *call(const char *function, PyObject *argument)
     return result;
 }
 
-static PyObject *collect_objects(PyObject *self, PyObject *objects)
-{
-    (void)self;
-    return PyBool_FromLong(unchanged_collect(objects));
-}
-
 static int load(char *const *modules, char *why, size_t size)
 {
     struct warm *w = warm();
     PyObject *names = PyDict_New(), *list = list_of(modules), *done = NULL, *loaded = NULL;
     int r = 0;
-    static PyMethodDef collect = {"collect", collect_objects, METH_O, NULL};
-    PyObject *function = names ? PyCFunction_New(&collect, NULL) : NULL;
-    if (function && list && PyDict_SetItemString(names, "collect", function) == 0)
+    if (names && list)
         done = PyRun_String(prelude, Py_file_input, names, names);
     w->names = names;
     if (done)
@@ -243,7 +229,6 @@ static int load(char *const *modules, char *why, size_t size)
     else
         PyObject_GC_UnTrack(loaded); /* made after the freeze: hide it from scripts */
     PyErr_Clear();
-    Py_XDECREF(function);
     w->loaded = loaded;
     Py_XDECREF(done);
     Py_XDECREF(list);
@@ -348,15 +333,6 @@ static void learn(int code)
     end_streams(kept);
     script_renew_main();
     Py_XDECREF(data);
-}
-
-static void settle(const char *directory)
-{
-    PyObject *begin = warm()->begin;
-    PyObject *done = begin ? PyObject_CallMethod(begin, "settle", "s", directory) : NULL;
-    warm()->has_settled = done != NULL;
-    PyErr_Clear();
-    Py_XDECREF(done);
 }
 
 static int prepare(const struct link_setup_lists *lists, const char *version, int code, char *why,
@@ -509,20 +485,10 @@ static bool make_path(const char *script, char ret[PATH_MAX])
 /* Runs the program of a pair that ROLE names; as any program, it ends the process itself. */
 _Noreturn static void run_pair(const char *role)
 {
-    PyObject *seat = strcmp(role, LINK_PAIR_JUDGE) == 0 ? seat_open() : NULL;
-    PyObject *done = seat ? PyObject_CallFunction(warm()->begin, "sN", role, seat)
-                          : PyObject_CallFunction(warm()->begin, "s", role);
+    PyObject *done = PyObject_CallFunction(warm()->begin, "s", role);
     PyErr_Print();
     Py_XDECREF(done);
     _exit(1);
-}
-
-/* Does for a program of a pair what takes Python many pages to do. */
-static void begin_settled(void)
-{
-    (void)mkdir("tmp", 0777); /* the other program may have been first */
-    for (int fd = LINK_PAIR_READ; fd <= LINK_PAIR_WRITE; fd++)
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 /* An attribute, because clang leaves _Noreturn out of a function's type. */
@@ -533,8 +499,6 @@ __attribute__((noreturn)) static void run(char *const *argv)
     char path[PATH_MAX];
     if (w->is_pair && strcmp(argv[w->argc + 2], LINK_PAIR_JUDGE) == 0)
         large_renew(&w->large);
-    if (w->has_settled)
-        begin_settled();
     PyOS_AfterFork_Child();
     (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
     if (w->is_pair)
@@ -557,7 +521,6 @@ int main(int argc, char **argv)
     static const struct jail_interpreter python = {
         .prepare = prepare,
         .learn = learn,
-        .settle = settle,
         .before_fork = PyOS_BeforeFork,
         .after_fork = PyOS_AfterFork_Parent,
         .takes = takes,

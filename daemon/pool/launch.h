@@ -93,8 +93,6 @@ struct launch {
     const char *cwd;    /* LAUNCH_EXEC: where it starts; NULL: in the work directory */
     unsigned file_mode; /* LAUNCH_WRITE: permission bits of a new file */
     bool appends;       /* LAUNCH_WRITE: after what is there */
-    uint64_t client_no; /* of the connection whose job it is: a judge serves no other; 0: it serves
-                           this launch alone */
     unsigned step;      /* which launch of its job this is, from 0; below LAUNCH_STEPS_MAX */
     bool more;          /* another step of the job may follow: no other job gets between them */
 };

@@ -157,7 +157,6 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
     *packet = (struct packet)PACKET_NULL;
     packet->job = (struct link_job){
         .job_no = link_no,
-        .client_no = launch->client_no,
         .limits = launch->limits,
         .warm = launch->warm,
         .any_address_space = launch->any_address_space,

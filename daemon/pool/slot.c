@@ -192,9 +192,9 @@ static void kill_job(struct slot *slot, enum slot_kill why)
     if (slot_job_is_command(&slot->job) && slot->state == SLOT_RUNNING)
         (void)link_send_stop(slot->jail.link_fd, slot->job.link_no);
     slot_job_kill(&slot->job, why);
-    /* Its program may have ended, and what is joined with it not; or it is a judge, which may have
-     * another job by now. A jail that does not hear this misses its time. */
-    if ((slot->job.is_joined || slot->job.may_stay) && slot->state == SLOT_RUNNING)
+    /* Its program may have ended, and what is joined with it not. A jail that does not hear this
+     * misses its time. */
+    if (slot->job.is_joined && slot->state == SLOT_RUNNING)
         (void)link_send_stop(slot->jail.link_fd, slot->job.link_no);
     await_end(slot);
 }
@@ -285,11 +285,8 @@ static void job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
 
 static const char *job_has_ended(struct slot *slot, const struct link_notice *notice)
 {
-    /* The jail has reaped the program, as the pidfd must say too; or it is a judge that lives on.
-     */
-    const bool stays = notice->stays == 1 && slot->job.may_stay;
-    if (slot->job.phase == SLOT_JOB_ENDED ||
-        (!stays && !await_readable(slot->job.program_pidfd, 0)))
+    /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
+    if (slot->job.phase == SLOT_JOB_ENDED || !await_readable(slot->job.program_pidfd, 0))
         return "it says that a running program has ended";
     note_exit(slot, clock_plausible_ns(notice->ended_ns, slot->job.result.started_ns));
     if (capture_read_rest(&slot->job.out) < 0 || capture_read_rest(&slot->job.err) < 0)
@@ -301,8 +298,6 @@ static const char *job_has_ended(struct slot *slot, const struct link_notice *no
         capture_close(&slot->job.err);
     }
     slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
-    if (stays)
-        slot_job_let_go(&slot->job);
     complete_if_over(slot);
     if (slot->job.phase == SLOT_JOB_ENDED) {
         slot_jail_ignore(&slot->jail);      /* what it says now is about the next job */

@@ -71,7 +71,6 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->is_pair = launch->candidate != NULL;
     job->act = launch->act;
     job->is_joined = launch->joined.argv != NULL;
-    job->may_stay = !job->is_joined && launch->candidate != NULL;
     job->cpu_percent = launch->cpu_percent;
     job->confinement = confinement_ref(launch->confinement);
     job->wish = (struct jail_wish){.networked = launch->network, .warm = launch->warm};
@@ -244,12 +243,6 @@ void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns)
     if (job->result.ended_ns == 0)
         job->result.ended_ns = ended_ns;
     job->program_event = consume_event(job->program_event);
-}
-
-void slot_job_let_go(struct slot_job *job)
-{
-    assert(job->may_stay && job->phase == SLOT_JOB_ENDED);
-    job->program_pidfd = close_fd(job->program_pidfd);
 }
 
 /* Takes over the files that the jail has collected. It cannot change them any more. */
@@ -430,8 +423,7 @@ void slot_job_kill(struct slot_job *job, enum slot_kill why)
         slot_job_withdraw(job);
     if (job->phase == SLOT_JOB_SENT)
         return;
-    if (!job->may_stay) /* of a judge, the jail knows which job it has by now */
-        kill_by_pidfd(job->program_pidfd);
+    kill_by_pidfd(job->program_pidfd);
     job_cgroup_kill(&job->cgroup);
 }
 

@@ -60,7 +60,6 @@ struct slot_job {
     bool streams;                /* what it writes is told as it comes */
     bool is_pair;                /* its stdout is the report of a judge */
     bool is_joined;              /* the end of its program is not that of the job */
-    bool may_stay;               /* its program is a judge, which may serve for the next job */
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
@@ -132,9 +131,6 @@ void slot_job_unwatch(struct slot_job *job);
 
 /* Notes that the program exited, at ENDED_NS unless an earlier call knew when. */
 void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns);
-
-/* The judge, which is done, serves for other jobs from now on. */
-void slot_job_let_go(struct slot_job *job);
 
 /* Takes over what NOTICE, of type ENDED, and the cgroup know about the job's end. */
 void slot_job_note_end(struct slot_job *job, const struct link_notice *notice);

@@ -138,7 +138,6 @@ static int launch(struct pool *pool, struct slot *slot, struct job *job, struct 
     assert(what->argv && job->steps.launched < LAUNCH_STEPS_MAX);
     what->confinement = job->settings->confinement;
     what->cpu_percent = job->settings->config.cpu_percent;
-    what->client_no = job->client_no;
     what->step = job->steps.launched;
     what->more = plan->more && what->step + 1 < LAUNCH_STEPS_MAX;
     bool is_first = what->step == 0;

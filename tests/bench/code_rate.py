@@ -105,17 +105,9 @@ def of_children_ns(pid):
     return (int(fields[13]) + int(fields[14])) * 10**7
 
 
-def children_of(jail):
-    return Path(f"/proc/{jail}/task/{jail}/children").read_text().split()
-
-
-def staying_ns(jail):
-    """Of the judge that waits for the next job: its jail has not waited for it yet."""
-    return sum(own_ns(pid) for pid in children_of(jail) if Path(f"/proc/{pid}/comm").read_text() == "python3\n")
-
-
 def twin_of(jail):
-    twins = [pid for pid in children_of(jail) if Path(f"/proc/{pid}/comm").read_text() == "rubricd-twin\n"]
+    children = Path(f"/proc/{jail}/task/{jail}/children").read_text().split()
+    twins = [pid for pid in children if Path(f"/proc/{pid}/comm").read_text() == "rubricd-twin\n"]
     if len(twins) != 1:
         raise NotMeasured(f"jail {jail} has {len(twins)} twins")
     return twins[0]
@@ -128,7 +120,7 @@ def of_client_ns():
 
 def used(daemon, jails, twins):
     return {
-        "the judges": sum(map(of_children_ns, jails)) + sum(map(staying_ns, jails)),
+        "the judges": sum(map(of_children_ns, jails)),
         "the code's processes": sum(map(of_children_ns, twins)),
         "the jails": sum(map(own_ns, jails)),
         "their twins": sum(map(own_ns, twins)),

@@ -24,7 +24,6 @@
 #define SLOW "slow"     /* its programs run until they are killed */
 #define SILENT "silent" /* it takes jobs and sends no notice */
 #define LIAR "liar"     /* it says that a running program has ended */
-#define STAYS "stays"   /* as LIAR, but it says that the program is a judge, which stays */
 #define UNFIT "unfit"   /* it cannot be set up */
 #define HASTY "hasty"   /* it sends what belongs to a job before it is ready */
 #define TWICE "twice"   /* it says twice that it is ready */
@@ -60,12 +59,10 @@ static inline void do_job(const struct link_job *job, const char *directory)
     int pidfd = -1;
     if (strstr(directory, SILENT))
         return;
-    bool stays = strstr(directory, STAYS) != NULL;
-    bool runs_on = stays || strstr(directory, SLOW) || strstr(directory, LIAR);
+    bool runs_on = strstr(directory, SLOW) || strstr(directory, LIAR);
     fork_program(!runs_on, &pidfd);
     notice.type = strstr(directory, SLOW) ? LINK_STARTED : LINK_ENDED;
     notice.ended_ns = clock_now_ns();
-    notice.stays = stays;
     notice.leftover = strstr(directory, SPENT) || strstr(directory, TIRED);
     if (strstr(directory, SPENT))
         leave_somebody();

@@ -490,29 +490,6 @@ static void test_a_jail_that_lies(void **state)
     finish(f);
 }
 
-/* A judge may live on when its job is over. Nothing that becomes of the job may kill it then. */
-static void test_a_judge_that_stays(void **state)
-{
-    struct fixture *f = start(STAYS);
-    static const char *const candidate[] = {"/bin/true", NULL};
-    struct launch launch = make_launch(&f->confinement);
-    (void)state;
-    launch.candidate = candidate;
-    launch.code = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-    assert_int_equal(slot_run(&f->slot, &launch, 1, &f->owners[0]), 0);
-    close_fd(launch.code);
-    RUN_UNTIL(f, f->done == 1);
-    expect_done(f, 0, 0, SLOT_END_EXITED);
-    assert_int_equal(f->tally.jails_lost, 0);
-    assert_int_equal(f->slot.job.program_pidfd, -1);
-    /* No other program may. */
-    RUN_UNTIL(f, slot_is_idle(&f->slot));
-    assert_int_equal(submit(f, 1), 0);
-    RUN_UNTIL(f, f->done == 2);
-    expect_done(f, 1, 1, SLOT_END_JAIL_LOST);
-    finish(f);
-}
-
 /* The job that wants it is given back at the first failure; the slot is well again later. */
 static void test_a_jail_that_does_not_come_up(void **state)
 {
@@ -680,7 +657,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_cancelled_job),
         cmocka_unit_test(test_what_can_be_seen),
         cmocka_unit_test(test_a_jail_that_lies),
-        cmocka_unit_test(test_a_judge_that_stays),
         cmocka_unit_test(test_a_jail_that_does_not_come_up),
         cmocka_unit_test(test_a_shape_that_cannot_be_had),
         cmocka_unit_test(test_a_spent_jail_is_replaced_once),

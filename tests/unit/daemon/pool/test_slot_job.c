@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 /* Both ends of a jail's link, and what came out of the jail's. */
 struct jail {
@@ -364,26 +362,6 @@ static void send_twice(struct slot_job *job)
     (void)slot_job_send(job, &host, link[0]);
 }
 
-/* A judge that stays may have the next job by now: only the jail knows. */
-static void test_a_judge_is_killed_by_its_jail_alone(void **state)
-{
-    struct fixture *f = *state;
-    (void)run_for(f, 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        for (;;)
-            (void)pause();
-    }
-    close_fd(f->job.program_pidfd);
-    f->job.program_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    f->job.may_stay = true;
-    slot_job_kill(&f->job, SLOT_KILL_DEADLINE);
-    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-    f->job.may_stay = false; /* any other program */
-    slot_job_kill(&f->job, SLOT_KILL_DEADLINE);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
 static void finish_twice(struct slot_job *job)
 {
     slot_job_finish(job, SLOT_END_JAIL_LOST);
@@ -481,7 +459,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong_phases_are_caught, setup, teardown),
         cmocka_unit_test(test_the_arrows_between_phases),
         cmocka_unit_test_setup_teardown(test_free_output, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_judge_is_killed_by_its_jail_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_taken_it_cannot_be_sent_again, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
