@@ -34,6 +34,7 @@ stands {"transcript": "..."} in base64, or {"unreplayable": "..."}, if the job a
 that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
 that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict."""
 
+import _ast
 import _ctypes
 import _signal
 import builtins
@@ -66,6 +67,7 @@ import tasks
 import texts
 import transcript
 import unittests
+import unreached
 import watch
 
 DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
