@@ -51,7 +51,8 @@ struct runjob {
     enum runjob_state state;
     uint64_t request;
     struct blob *blob;
-    int64_t queued_ms; /* when it was last put into the queue */
+    int64_t queued_ms;   /* when it was last put into the queue */
+    uint64_t queued_seq; /* of its message there; 0: unknown, since it was there already */
 };
 
 /* Begins with a job that is filled in up to known_seq. */

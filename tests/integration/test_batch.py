@@ -613,7 +613,7 @@ def test_a_rubric_that_crashes_is_named_with_its_exception(real, bench):
     bench.rubric("print('no score')\n", "noise")
     jobs = [{**bench.job(PASSING), "task_class": name} for name in ("crash", "crash", "noise")]
     real.write(*[{"id": f"j{n}", **job} for n, job in enumerate(jobs)])
-    text = "\n".join(real.run(status=1))
+    text = "\n".join(real.run("--jobs=1", status=1))
     assert "       3  rubric.malformed_output\n" in text, text
     assert f"          {real.jobs}:1: j0: KeyError: 'expected'\n" in text, text
     assert f"          {real.jobs}:3: j2: " in text and "j1" not in text, text

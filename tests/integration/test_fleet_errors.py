@@ -165,7 +165,7 @@ def test_tls(start_server, tmp_path):
     make_certificate(tmp_path, "old", -1)
     lines = f'tls {{ cert_file: "{tmp_path}/NAME.pem", key_file: "{tmp_path}/NAME.key" }}'
     server = start_server(lines.replace("NAME", "good"))
-    url = f"tls://localhost:{server.port}"
+    url = f"tls://127.0.0.1:{server.port}"
     done = run("init", "--server", url, "--ca", tmp_path / "ca.pem")
     assert done.returncode == 0, done.stderr
     done = run("init", "--server", url)

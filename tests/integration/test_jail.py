@@ -536,7 +536,7 @@ def test_jails_that_hang(start_daemon, bench, gate):
         stopped = [stop_jails(*each, bench, own) for *each, own in zip(daemons, clients, gates)]
         for daemon, client, jails in zip(daemons, clients, stopped):
             answers = {answer["id"]: answer for answer in (client.recv_answer() for _ in range(3))}
-            assert time.monotonic() - began < 15
+            assert time.monotonic() - began < 20  # that of two waits, one after the other
 
             assert without(answers["starts"], "id", "job_no") == LOST
             assert without(answers["ends"], "id", "job_no") == LOST
