@@ -169,9 +169,10 @@ os.write(1, got)
 def test_another_size_is_told(client):
     code = """
 import os, signal
-signal.signal(signal.SIGWINCH, lambda *_: os.write(1, b"%d %d\\n" % os.get_terminal_size()))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])
 os.write(1, b"ready\\n")
-signal.pause()
+signal.sigwait([signal.SIGWINCH])
+os.write(1, b"%d %d\\n" % os.get_terminal_size())
 """
     job = Job(client, python(code))
     job.until(b"ready")
@@ -283,9 +284,9 @@ def test_the_client_is_gone_and_so_is_the_job(daemon):
     with daemon.connect() as client:
         script = f"trap '' HUP INT TERM; setsid sleep {marker.decode()} & echo ready; while :; do sleep 1; done"
         Job(client, shell(script)).until(b"ready")
-        wait_until(lambda: any(marker in line for line in command_lines()), "the other session has begun")
+        wait_until(lambda: any(marker in words for words, _ in processes()), "the other session has begun")
     wait_until(lambda: not jobs_that_run(daemon), "the job is gone")
-    assert not any(marker in line for line in command_lines())
+    assert not any(marker in words for words, _ in processes())
 
 
 def test_limits_hold(client):
