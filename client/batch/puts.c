@@ -6,6 +6,8 @@
 #include "proto/program_tests.h"
 #include "proto/util.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Bytes of a message beside its tests: twice the digest, the numbers, and the names. */
@@ -124,41 +126,42 @@ static int note(struct puts *puts, const char *digest, json_t *take_value)
     return json_object_set(puts->known, digest, value) < 0 ? -ENOMEM : 0;
 }
 
-static int print_put(const struct tests *tests, size_t from, size_t to, unsigned part,
-                     unsigned parts, struct bytes *ret)
+/* Prints a part; SENDING tells this sending of the tests from another. */
+static int print_put(const struct tests *tests, uint64_t sending, size_t from, size_t to,
+                     unsigned part, unsigned parts, struct bytes *ret)
 {
     char *text = NULL, number[64] = "";
     if (parts > 0)
         (void)snprintf(number, sizeof(number), "\"part\":%u,\"parts\":%u,", part, parts);
-    int n =
-        asprintf(&text, "{\"type\":\"put\",\"id\":\"%s\",\"digest\":\"%s\",%s\"tests\":[%.*s]}",
-                 tests->digest, tests->digest, number, (int)(to - from), tests->text.data + from);
+    int n = asprintf(
+        &text, "{\"type\":\"put\",\"id\":\"%s/%" PRIu64 "\",\"digest\":\"%s\",%s\"tests\":[%.*s]}",
+        tests->digest, sending, tests->digest, number, (int)(to - from), tests->text.data + from);
     if (n < 0)
         return -ENOMEM;
     *ret = (struct bytes){.data = text, .length = (size_t)n};
     return 0;
 }
 
-static int send_part(struct session *session, const struct tests *tests, size_t from, size_t to,
-                     unsigned part, unsigned parts)
+static int send_part(struct session *session, const struct tests *tests, uint64_t sending,
+                     size_t from, size_t to, unsigned part, unsigned parts)
 {
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    int r = print_put(tests, from, to, part, parts, &payload);
+    int r = print_put(tests, sending, from, to, part, parts, &payload);
     return r < 0 ? r : session_send(session, payload.data, payload.length);
 }
 
-static int send_tests(struct session *session, const struct tests *tests)
+static int send_tests(struct session *session, const struct tests *tests, uint64_t sending)
 {
     const struct bytes *text = &tests->text;
     size_t item;
     if (text->length + OVERHEAD_MAX <= session->max_frame)
-        return send_part(session, tests, 1, text->length - 1, 0, 0);
+        return send_part(session, tests, sending, 1, text->length - 1, 0, 0);
     size_t room = session->max_frame - MIN(session->max_frame, OVERHEAD_MAX);
     unsigned part = 1, parts = count_parts(text, room, &item);
     int r = parts > 0 ? 0 : -EMSGSIZE;
     for (size_t at = 1, end; r == 0 && at < text->length; at = end + 1, part++) {
         end = part_end(text, at, room);
-        r = send_part(session, tests, at, end, part, parts);
+        r = send_part(session, tests, sending, at, end, part, parts);
     }
     return r;
 }
@@ -167,19 +170,37 @@ int puts_send(struct puts *puts, struct session *session, const struct tests *te
 {
     if (!tests->text.data || json_object_get(puts->known, tests->digest))
         return 0;
-    int r = send_tests(session, tests);
-    return r < 0 ? r : note(puts, tests->digest, json_null());
+    int r = send_tests(session, tests, ++puts->sent);
+    return r < 0 ? r : note(puts, tests->digest, json_integer((json_int_t)puts->sent));
+}
+
+/* Takes ID, that of a put, apart. Returns false if it is none. */
+static bool split_id(const char *id, char ret_digest[PROGRAM_DIGEST_SIZE], json_int_t *ret_sending)
+{
+    static const char scheme[] = "sha256:";
+    size_t n = strcspn(id, "/");
+    if (n != PROGRAM_DIGEST_SIZE - 1 || id[n] != '/' || strncmp(id, scheme, strlen(scheme)) != 0)
+        return false;
+    memcpy(ret_digest, id, n);
+    ret_digest[n] = '\0';
+    *ret_sending = (json_int_t)strtoll(id + n + 1, NULL, 10);
+    return true;
 }
 
 bool puts_take_answer(struct puts *puts, const struct message *message)
 {
+    char digest[PROGRAM_DIGEST_SIZE];
+    json_int_t sending;
     const char *id = message_text(message, "id");
     if (message->type == MESSAGE_STORED)
         return true;
-    /* The id of a put is its digest. Of the errors of several parts the first one counts. */
-    if (message->type != MESSAGE_ERROR || !id || !json_is_null(json_object_get(puts->known, id)))
-        return message->type == MESSAGE_ERROR && id && json_object_get(puts->known, id);
-    (void)note(puts, id, json_incref(message->object));
+    if (message->type != MESSAGE_ERROR || !id || !split_id(id, digest, &sending))
+        return false;
+    /* Of the errors of several parts the first one counts: the others may follow from it, and come
+     * when the tests have been sent again. */
+    const json_t *known = json_object_get(puts->known, digest);
+    if (json_is_integer(known) && json_integer_value(known) == sending)
+        (void)note(puts, digest, json_incref(message->object));
     return true;
 }
 

@@ -35,13 +35,14 @@ void tests_deinit(struct tests *tests);
 
 /* What a daemon has of the tests that were put on one connection. */
 struct puts {
-    json_t
-        *known; /* by digest: null: it has them; an object: the error with which it refused them */
+    json_t *known; /* by digest: a number: it has them, which were sent as that; an object: the
+                      error with which it refused them */
+    uint64_t sent; /* how often tests were sent */
 };
 
-#define PUTS_NULL      \
-    {                  \
-        .known = NULL, \
+#define PUTS_NULL                 \
+    {                             \
+        .known = NULL, .sent = 0, \
     }
 
 void puts_deinit(struct puts *puts);

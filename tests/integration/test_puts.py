@@ -4,6 +4,7 @@ frame: what it sends, and what it makes of a daemon that drops or refuses them."
 
 import hashlib
 import json
+import re
 import subprocess
 
 import pytest
@@ -35,8 +36,10 @@ def expect_put(peer, tests):
     """Reads a put of TESTS, and returns the answer to it."""
     message = peer.recv()
     digest = digest_of(tests)
-    assert message == {"type": "put", "id": digest, "digest": digest, "tests": tests}
-    return {"type": "stored", "id": digest, "digest": digest, "tests": len(tests), "bytes": 1}
+    id = message["id"]
+    assert re.fullmatch(f"{digest}/[0-9]+", id), "it names the tests, and which sending of them this is"
+    assert message == {"type": "put", "id": id, "digest": digest, "tests": tests}
+    return {"type": "stored", "id": id, "digest": digest, "tests": len(tests), "bytes": 1}
 
 
 def expect_job(peer, id, tests):
@@ -149,12 +152,32 @@ def test_a_daemon_without_room_gets_them_again_later(batches, daemon_here):
     stored = expect_put(peer, LARGE)
     expect_job(peer, "a", LARGE)
     peer.send(error(stored["id"], "internal", "tests: no room"), lost("a"))
-    assert expect_put(peer, LARGE) == stored
+    again = expect_put(peer, LARGE)
+    assert again["id"] != stored["id"]
     expect_job(peer, "a", LARGE)
-    peer.send(stored, passed("a"))
+    peer.send(again, passed("a"))
     batches.end(process)
     run = batches.lines()["a"]["run"]
     assert [e["answer"]["message"] for e in run["earlier"]] == ["tests: no room"]
+
+
+def test_what_follows_from_a_refusal_does_not_count_for_the_next_sending(batches, daemon_here):
+    """Of tests in parts, the others are refused since the first one was, and some of these errors come when the
+    tests have been sent again."""
+    batches.write(program("a", LARGE))
+    process = batches.start("--retries", "3")
+    peer = daemon_here.accept()
+    stored = expect_put(peer, LARGE)
+    expect_job(peer, "a", LARGE)
+    peer.send(error(stored["id"], "internal", "tests: no room"), lost("a"))
+    expect_put(peer, LARGE)
+    expect_job(peer, "a", LARGE)
+    peer.send(error(stored["id"], "bad_request", "part: 2 of 3", retriable=False), lost("a"))
+    again = expect_put(peer, LARGE)
+    expect_job(peer, "a", LARGE)
+    peer.send(again, passed("a"))
+    batches.end(process)
+    assert batches.lines()["a"]["type"] == "result"
 
 
 def test_another_daemon_gets_them_anew(batches, daemon_here):
