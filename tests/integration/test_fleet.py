@@ -375,8 +375,8 @@ def test_a_long_job_stays_where_it_is(fleet, tmp_path):
     """A worker says that a job is in progress, so the server gives it to no other one."""
     for name in "ab":
         fleet.add_host(name)
-    jobs = write_jobs(tmp_path / "jobs", [shell("long", "sleep 7; echo over")])
-    done = fleet.run("batch", "--run", "r", "--ack-wait", "2", "--output", tmp_path / "out", jobs)
+    jobs = write_jobs(tmp_path / "jobs", [shell("long", "sleep 13; echo over")])
+    done = fleet.run("batch", "--run", "r", "--ack-wait", "6", "--output", tmp_path / "out", jobs)
     assert done.returncode == 0, done.stderr
     with fleet.server.connect() as nats:
         assert len(json.loads(nats.last("marks", "rubricd.marks.r.long"))["starts"]) == 1
