@@ -279,7 +279,8 @@ static void take_started(struct engine *engine, const struct message *message)
 
 static void take_message(struct engine *engine, struct message *message)
 {
-    if (puts_take_answer(&engine->puts, message))
+    /* A job may have any id, also one that looks like that of a put. */
+    if (!job_of(engine, message) && puts_take_answer(&engine->puts, message))
         return;
     if (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR) {
         take_answer(engine, message);

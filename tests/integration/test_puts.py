@@ -258,3 +258,15 @@ def test_one_job_with_many_tests(start_daemon, tmp_path):
     (tests / "3.out").write_text("6\n" + "\n" * 70000)
     done = run()
     assert done.returncode == 2 and "tests[3]: too large" in done.stderr, done
+
+
+def test_a_job_may_have_an_id_like_that_of_a_put(batches, daemon_here):
+    id = f"{digest_of(LARGE)}/1"
+    batches.write(program(id, LARGE))
+    process = batches.start("--retries", "0")
+    peer = daemon_here.accept()
+    stored = expect_put(peer, LARGE)
+    expect_job(peer, id, LARGE)
+    peer.send(stored, error(id, "sandbox_failed", "no jail", retriable=False))
+    batches.end(process, 4)
+    assert batches.lines()[id]["code"] == "sandbox_failed"

@@ -340,8 +340,9 @@ class Engine:
         assert self._wire
         entry.state = SENT
         self._in_flight += 1
-        if entry.tests and self._puts.missing(entry.tests):
-            for frame in _puts.frames(entry.tests, self.hello["limits"]["max_frame"]):
+        sending = self._puts.missing(entry.tests) if entry.tests else 0
+        if entry.tests and sending:
+            for frame in _puts.frames(entry.tests, sending, self.hello["limits"]["max_frame"]):
                 self._wire.send(frame)
         self._wire.send(entry.frame)
 

@@ -6,7 +6,7 @@ daemon has them. The daemon may drop tests that no job uses: it then answers tes
 sent again with the job. If the daemon refuses the tests, the jobs end in that error."""
 
 import hashlib
-from typing import Any, Dict, Iterator, List, Mapping, MutableMapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, MutableMapping, Optional, Tuple, Union
 
 from . import _json
 from .errors import InvalidJob
@@ -64,12 +64,13 @@ def _parts(items: List[bytes], room: int) -> Iterator[List[bytes]]:
     yield part
 
 
-def frames(tests: Tests, max_frame: int) -> Iterator[bytes]:
-    """Makes the messages that put TESTS; their id is the digest."""
+def frames(tests: Tests, sending: int, max_frame: int) -> Iterator[bytes]:
+    """Makes the messages that put TESTS. SENDING, a number in their id, tells them from those of another time."""
     parts = list(_parts(tests.items, max_frame - OVERHEAD_MAX))
     for n, part in enumerate(parts, 1):
         number = b'"part":%d,"parts":%d,' % (n, len(parts)) if len(parts) > 1 else b""
-        head = b'{"type":"put","id":"%s","digest":"%s",' % ((tests.digest.encode(),) * 2)
+        digest = tests.digest.encode()
+        head = b'{"type":"put","id":"%s/%d","digest":"%s",' % (digest, sending, digest)
         yield _json.framed(head + number + b'"tests":[' + b",".join(part) + b"]}")
 
 
@@ -77,27 +78,32 @@ class Puts:
     """What a daemon has of the tests that were put on one connection."""
 
     def __init__(self) -> None:
-        # None: it has them; a message: the error with which it refused them.
-        self._known: Dict[str, Optional[Mapping[str, Any]]] = {}
+        # A number: it has them, which were sent as that; a message: the error with which it refused them.
+        self._known: Dict[str, Union[int, Mapping[str, Any]]] = {}
+        self._sent = 0
 
-    def missing(self, tests: Tests) -> bool:
-        """Whether TESTS are to be sent now; takes them for sent from then on."""
+    def missing(self, tests: Tests) -> int:
+        """Returns the number of the sending if TESTS are to be sent now, and takes them for sent from then on;
+        0 if not."""
         if tests.digest in self._known:
-            return False
+            return 0
         if len(self._known) >= KNOWN_MAX:
             self._known.clear()  # they are put again, which does no harm
-        self._known[tests.digest] = None
-        return True
+        self._sent += 1
+        self._known[tests.digest] = self._sent
+        return self._sent
 
     def take(self, message: Mapping[str, Any]) -> bool:
         """Takes MESSAGE if it answers a put. Returns whether it does."""
         if message["type"] == "stored":
             return True
-        id = message.get("id")
-        if message["type"] != "error" or id not in self._known:
+        digest, slash, number = str(message.get("id")).partition("/")
+        if message["type"] != "error" or not slash or not digest.startswith("sha256:"):
             return False
-        if self._known[id] is None:  # of the errors of several parts the first one counts
-            self._known[id] = message
+        # Of the errors of several parts the first one counts: the others may follow from it, and come when the
+        # tests have been sent again.
+        if digest in self._known and str(self._known[digest]) == number:
+            self._known[digest] = message
         return True
 
     def lost(self, tests: Tests, answer: Mapping[str, Any]) -> Tuple[bool, Mapping[str, Any]]:
@@ -106,7 +112,8 @@ class Puts:
         them, that error."""
         if answer.get("code") != "tests_not_found":
             return False, answer
-        refusal = self._known.get(tests.digest)
+        known = self._known.get(tests.digest)
+        refusal = None if isinstance(known, int) else known
         if refusal is None or refusal.get("retriable"):
             self._known.pop(tests.digest, None)  # the next job to go brings them again
         return refusal is None, refusal or answer
