@@ -44,7 +44,7 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .max = 10000,
         .help =
             "keep up to N jobs at the daemon, queued or running (default: as many as it queues for "
-            "one client, at most 256)",
+            "one client, at most 256 or, if that is more, two for each slot)",
     },
     {
         .name = "reconnect",

@@ -174,7 +174,8 @@ int puts_send(struct puts *puts, struct session *session, const struct tests *te
     return r < 0 ? r : note(puts, tests->digest, json_integer((json_int_t)puts->sent));
 }
 
-/* Takes ID, that of a put, apart. Returns false if it is none. */
+/* Splits the ID of a put into its digest and the number of its sending. Returns false if ID has
+ * another form. */
 static bool split_id(const char *id, char ret_digest[PROGRAM_DIGEST_SIZE], json_int_t *ret_sending)
 {
     static const char scheme[] = "sha256:";

@@ -1,35 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
 
+#include "client/connection/beside.h"
 #include "client/terminal/text.h"
 #include "proto/util.h"
 
-#include <linux/limits.h>
 #include <string.h>
 
 #define PROGRAM "rubricctl-fleet"
 
-/* Finds the program beside this one, or in the build tree. 0 or -ENOENT. */
-static int find_program(char out[PATH_MAX])
-{
-    static const char *const beside[] = {PROGRAM, "fleet/" PROGRAM};
-    char folder[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-    if (n <= 0)
-        return -ENOENT;
-    folder[n] = '\0';
-    *strrchr(folder, '/') = '\0';
-    for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
-        int length = snprintf(out, PATH_MAX, "%s/%s", folder, beside[i]);
-        if (length < PATH_MAX && access(out, X_OK) == 0)
-            return 0;
-    }
-    return -ENOENT;
-}
-
 static enum exit_status run_fleet(const struct globals *globals, _unused_ const void *options,
                                   const struct text_list *arguments)
 {
+    static const char *const beside[] = {PROGRAM, "fleet/" PROGRAM};
     char path[PATH_MAX], name[] = PROGRAM;
     if (globals->socket || globals->embedded || globals->config || globals->slots ||
         globals->no_fail) {
@@ -37,7 +20,7 @@ static enum exit_status run_fleet(const struct globals *globals, _unused_ const 
                  "--help");
         return STATUS_USAGE;
     }
-    if (find_program(path) < 0) {
+    if (beside_find(beside, ARRAY_SIZE(beside), path) < 0) {
         complain("fleet: no " PROGRAM " beside this program: install the package rubricd-fleet");
         return STATUS_USAGE;
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "embedded.h"
 
+#include "beside.h"
+
 #include "client/terminal/text.h"
 
 #include <assert.h>
@@ -28,17 +30,6 @@ static bool is_executable(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* Writes the folder of this program to OUT, without a slash at its end. 0 or -ENOENT. */
-static int own_folder(char out[PATH_MAX])
-{
-    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    if (n <= 0)
-        return -ENOENT;
-    out[n] = '\0';
-    *strrchr(out, '/') = '\0';
-    return 0;
-}
-
 static int find_daemon(char out[PATH_MAX], struct fault *fault)
 {
     static const char *const beside[] = {"rubricd", "../daemon/rubricd"};
@@ -51,12 +42,8 @@ static int find_daemon(char out[PATH_MAX], struct fault *fault)
         (void)fault_set(fault, "RUBRICD=%s cannot be executed: %s", chosen, strerror(error));
         return -error;
     }
-    char folder[PATH_MAX];
-    for (size_t i = 0; own_folder(folder) == 0 && i < ARRAY_SIZE(beside); i++) {
-        int n = snprintf(out, PATH_MAX, "%s/%s", folder, beside[i]);
-        if (n < PATH_MAX && is_executable(out))
-            return 0;
-    }
+    if (beside_find(beside, ARRAY_SIZE(beside), out) == 0)
+        return 0;
     (void)snprintf(out, PATH_MAX, "%s", RUBRICD_PATH);
     if (is_executable(out))
         return 0;

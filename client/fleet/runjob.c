@@ -136,15 +136,21 @@ static bool on_cleared(void *arg, natsMsg *reply)
     return false;
 }
 
+/* Deletes the message SEQ of STREAM. Returns the request's number; see bus_request(). */
+static uint64_t delete_message(struct runjob *job, enum fleet_stream stream, uint64_t seq,
+                               bus_reply *reply, void *arg)
+{
+    char subject[API_SUBJECT_SIZE], text[64];
+    api_subject("STREAM.MSG.DELETE", bus_fleet(job->bus), stream, NULL, subject, sizeof(subject));
+    int n = snprintf(text, sizeof(text), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", seq);
+    return bus_request(job->bus, subject, NULL, text, (size_t)n, reply, arg);
+}
+
 /* Deletes the result that is there. */
 static void clear(struct runjob *job)
 {
-    char subject[API_SUBJECT_SIZE], text[64];
     runjob_enter(job, RUNJOB_CLEARING);
-    api_subject("STREAM.MSG.DELETE", bus_fleet(job->bus), STREAM_RESULTS, NULL, subject,
-                sizeof(subject));
-    int n = snprintf(text, sizeof(text), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", job->known_seq);
-    job->request = bus_request(job->bus, subject, NULL, text, (size_t)n, on_cleared, job);
+    job->request = delete_message(job, STREAM_RESULTS, job->known_seq, on_cleared, job);
 }
 
 static void on_read(void *arg, struct bytes *text, const char *why)
@@ -256,13 +262,13 @@ static bool on_withdrawn(_unused_ void *arg, natsMsg *reply)
 static void take_back(struct runjob *job)
 {
     char subject[API_SUBJECT_SIZE], of_job[NAMES_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
-    const char *request = job->queued_seq > 0 ? "STREAM.MSG.DELETE" : "STREAM.PURGE";
-    api_subject(request, bus_fleet(job->bus), STREAM_JOBS, NULL, subject, sizeof(subject));
+    if (job->queued_seq > 0) {
+        (void)delete_message(job, STREAM_JOBS, job->queued_seq, on_withdrawn, NULL);
+        return;
+    }
+    api_subject("STREAM.PURGE", bus_fleet(job->bus), STREAM_JOBS, NULL, subject, sizeof(subject));
     names_job(bus_fleet(job->bus), job->run, job->priority, job->token, of_job);
-    int n = job->queued_seq > 0
-                ? snprintf(text, sizeof(text), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
-                           job->queued_seq)
-                : snprintf(text, sizeof(text), "{\"filter\":\"%s\"}", of_job);
+    int n = snprintf(text, sizeof(text), "{\"filter\":\"%s\"}", of_job);
     (void)bus_request(job->bus, subject, NULL, text, (size_t)n, on_withdrawn, NULL);
 }
 
