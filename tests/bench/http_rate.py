@@ -51,10 +51,11 @@ def post(body, kind):
 
 
 class Client:
-    """A connection with one job at a time. Every answer has a Content-Length."""
+    """A connection with one request at a time, whose answers say EXPECTED. Every answer has a Content-Length."""
 
-    def __init__(self, gateway, request):
+    def __init__(self, gateway, request, expected):
         self.sock, self.request, self.data = gateway.connect(), request, b""
+        self.expected = expected.encode()
         self.sock.setblocking(False)
 
     def send(self):
@@ -66,7 +67,7 @@ class Client:
         head, end, body = self.data.partition(b"\r\n\r\n")
         if not end or len(body) < int(re.search(rb"Content-Length: (\d+)", head)[1]):
             return False
-        if PASSED.encode() not in body:
+        if self.expected not in body:
             raise NotMeasured(f"not as expected: {self.data[:300]}")
         self.data = b""
         return True
@@ -75,31 +76,33 @@ class Client:
 def many_connections(gateway, count):
     """Returns jobs per second, and the milliseconds that /healthz took meanwhile."""
     request = post(json.dumps(EXIT0_JOB), "application/json")
-    clients = [Client(gateway, request) for _ in range(CONNECTIONS)]
-    probe, health, asked = gateway.connect(), [], None
+    clients = [Client(gateway, request, PASSED) for _ in range(CONNECTIONS)]
+    probe = Client(gateway, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", '"ok"')
+    health, asked = [], None
     began, left, to_send = time.monotonic(), count, count - CONNECTIONS
     with selectors.DefaultSelector() as selector:
-        selector.register(probe, selectors.EVENT_READ)
-        for client in clients:
+        for client in (probe, *clients):
             selector.register(client.sock, selectors.EVENT_READ, client)
+        for client in clients:
             client.send()
         while left > 0:
             if asked is None:
                 asked = time.monotonic()
-                probe.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                probe.send()
             for key, _ in selector.select():
-                if key.data is None:
-                    probe.recv(1 << 16)
+                if not key.data.take():
+                    continue
+                if key.data is probe:
                     health.append((time.monotonic() - asked) * 1e3)
                     asked = None
-                elif key.data.take():
-                    left -= 1
-                    if to_send > 0:
-                        to_send -= 1
-                        key.data.send()
+                    continue
+                left -= 1
+                if to_send > 0:
+                    to_send -= 1
+                    key.data.send()
     took = time.monotonic() - began
-    for sock in (probe, *(client.sock for client in clients)):
-        sock.close()
+    for client in (probe, *clients):
+        client.sock.close()
     return count / took, health
 
 

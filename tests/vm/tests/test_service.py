@@ -195,6 +195,16 @@ def test_the_packages_own_test(service):
     assert "graded: " in run(SOURCE / "packaging/debian/tests/grade")
 
 
+def test_a_terminal_under_the_unit(service):
+    """PrivateDevices= and DevicePolicy=closed leave the daemon its terminals."""
+    inside = "test -t 0 && test -t 1 && stty size && read line && echo got $line"
+    told = run("script", "--quiet", "--return", "--command",
+               f"stty rows 31 cols 97; runuser -u {MEMBER} -- rubricctl sandbox --tty -- sh -c '{inside}'",
+               "/dev/null", input="typed\n")  # fmt: skip
+    assert "31 97" in told
+    assert "got typed" in told
+
+
 def test_systemctl_tells_what_it_is_doing(service, place):
     batch = Batch(place, 6, ["/bin/sleep", "4"])
     wait_until(lambda: re.match(r"[12] of \d+ slots busy", show("StatusText")), "the text tells of the jobs")
