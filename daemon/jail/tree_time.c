@@ -86,7 +86,7 @@ static bool read_stat(int at, const char *path, int64_t ret_fields[FIELDS])
     char *next = strrchr(text, ')');
     if (!next || strlen(next) < 4)
         return false;
-    ret_fields[STATE] = next[2];
+    ret_fields[STATE] = (unsigned char)next[2];
     next += 3;
     for (size_t i = PARENT; i < FIELDS; i++) /* some may be beyond INT64_MAX; none of these */
         ret_fields[i] = strtoll(next, &next, 10);
