@@ -11,7 +11,8 @@
  *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c);
  *  3. waits for two events at once: the end of the program and the end of the supervisor; and
  *     says how long the job has waited for a CPU when the supervisor asks (tree_time.c). Where no
- *     control group bounds memory, it looks how much memory the processes take (tree_memory.c);
+ *     control group bounds memory, it looks how much memory the processes take (tree_memory.c), and
+ *     where none counts CPU time, whether any have ended (tree_known.c);
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
  *  5. takes away what it showed, collects the files that the supervisor wants (collect.c), empties
@@ -200,6 +201,20 @@ static int begin_candidate(struct jail *jail, const struct link_job *request,
     return r;
 }
 
+/* Begins to look for processes of JOB that end, if no control group counts their CPU time. It takes
+ * a /proc of their own. Of a session, whose commands are no jobs of their own, none is looked for:
+ * their deadlines do not move. */
+static void watch_ends(const struct jail *jail, const int fds[LINK_JOB_FDS], struct jailed_job *job)
+{
+    const struct enclosure *enclosure = &jail->enclosure;
+    if (job->is_command || fds[LINK_CGROUP] >= 0 || enclosure->view.proc < 0 ||
+        !layer_in(enclosure->layers, LAYER_PID_NAMESPACE))
+        return;
+    /* Nothing lives but the jail and its twin. */
+    int64_t last_pid = enclosure->last_pid >= 0 ? (int64_t)ENCLOSURE_PIDS_OF_JOB - 1 : -1;
+    tree_known_begin(&job->looks.known, clock_now_ns(), last_pid, jail->twin.pid > 0 ? 2 : 1);
+}
+
 /* Starts the job's process. Returns false and sets *ret_error if that fails. */
 static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                   struct jailed_job *job, struct lockdown_error *ret_error)
@@ -209,14 +224,16 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
     int r = make_twin(jail, request, fds);
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);
+    if (r == 0 && !jail->kept.is_on)
+        enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
+    if (r == 0)
+        watch_ends(jail, fds, job);
     if (r == 0 && (r = begin_candidate(jail, request, fds, job)) < 0)
         stage = LINK_STAGE_TWIN;
     if (r < 0) {
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
     }
-    if (!jail->kept.is_on)
-        enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
     job->started_ns = clock_now_ns();
     job->pid =
         start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
@@ -253,7 +270,7 @@ static bool begin(const struct jail *jail, const struct link_job *request, struc
 
 /* Answers a question about JOB_NO while JOB runs. Stays silent about another one, which has
  * ended. Returns false if the supervisor cannot be told. */
-static bool answer_question(struct jail *jail, const struct jailed_job *job, uint64_t job_no)
+static bool answer_question(struct jail *jail, struct jailed_job *job, uint64_t job_no)
 {
     struct link_notice notice = {.type = LINK_TIMES, .job_no = job_no, .run_delay_ns = UINT64_MAX};
     struct tree_time time;
@@ -261,10 +278,16 @@ static bool answer_question(struct jail *jail, const struct jailed_job *job, uin
     if (job_no != job->number)
         return true;
     uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
-    const struct tree_time_except twin = {jail->twin.pid, jail->twin.used_us * 1000};
-    if (tree_time_read_settled(jail->enclosure.view.proc, elapsed_ns, twin, &time) == 0) {
+    const struct tree_time_except twin = twin_except(&jail->twin);
+    struct tree_known *known = &job->looks.known;
+    int proc = jail->enclosure.view.proc;
+    if (tree_time_read_settled(proc, elapsed_ns, twin, &time) == 0) {
+        if (known->is_on) /* what the first candidate waited is known, too */
+            notice.unknown_ms = tree_known_tell(known, proc, twin, &time);
+        else
+            time.wait_ns += jail->twin.first_delay_ns;
         notice.cpu_us = time.run_ns / 1000;
-        notice.run_delay_ns = time.wait_ns + jail->twin.first_delay_ns;
+        notice.run_delay_ns = time.wait_ns;
         notice.ended_ns = clock_now_ns();
     }
     return link_send_notice(jail->link, &notice, -1) == 0;
@@ -309,8 +332,8 @@ static bool hear_supervisor(struct jail *jail, struct jailed_job *job)
 static int look_at_limits(const struct jail *jail, struct jailed_job *job)
 {
     bool took_too_much = job->looks.took_too_much;
-    int ms =
-        looks_take(&job->looks, &jail->enclosure.work, jail->enclosure.view.proc, jail->twin.pid);
+    int ms = looks_take(&job->looks, &jail->enclosure.work, jail->enclosure.view.proc,
+                        twin_except(&jail->twin));
     if (job->looks.took_too_much && !took_too_much) {
         if (job->is_command)
             kept_stop_all();

@@ -280,12 +280,14 @@ struct link_notice {
     int32_t error;         /* FAILED: errno; ENDED: ENOSPC if the host had no room for files; 0 */
     int32_t wait_status;   /* ENDED: as wait(2) gives it */
     int32_t collect_error; /* ENDED: a positive errno: not all files could be collected; 0 */
-    uint32_t leftover;  /* ENDED, FAILED: 1: something could not be removed, and the jail exits */
-    uint32_t layers;    /* READY: bits of enum layer: layers in force */
-    uint32_t warm;      /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
-    uint32_t evidence;  /* ENDED: bits (1 << enum limit) of limits that the job certainly hit */
-    uint32_t is_second; /* TIMES: 1: the second program of a pair has started */
-    uint64_t cpu_us;    /* ENDED, TIMES: user and system time of the program and its whole tree */
+    uint32_t leftover;   /* ENDED, FAILED: 1: something could not be removed, and the jail exits */
+    uint32_t layers;     /* READY: bits of enum layer: layers in force */
+    uint32_t warm;       /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
+    uint32_t evidence;   /* ENDED: bits (1 << enum limit) of limits that the job certainly hit */
+    uint32_t is_second;  /* TIMES: 1: the second program of a pair has started */
+    uint32_t unknown_ms; /* TIMES: for how long since the start nobody can tell what ran; cpu_us and
+                            run_delay_ns are those of the rest */
+    uint64_t cpu_us;     /* ENDED, TIMES: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
     uint64_t started_ns;    /* STARTED, ENDED: CLOCK_MONOTONIC just before the fork */
     uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended; TIMES: when they

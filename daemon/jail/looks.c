@@ -10,7 +10,8 @@
 #define LOOK_MS UINT64_C(50)
 #define LOOK_SHARE 20
 
-static int look(struct looks *looks, const struct work *work, int proc, pid_t twin)
+static int look(struct looks *looks, const struct work *work, int proc,
+                struct tree_time_except twin)
 {
     bool bounds_memory = looks->memory_bytes > 0 && !looks->took_too_much;
     looks->met_full_disk = looks->met_full_disk || work_is_full(work);
@@ -18,15 +19,19 @@ static int look(struct looks *looks, const struct work *work, int proc, pid_t tw
     looks->lacked_room = looks->lacked_room || work_lacks_room(work);
     bool knows_all = (looks->met_full_disk || looks->lacked_room) &&
                      (looks->candidate_met_full_disk || !work->is_apart_used);
-    if (!bounds_memory)
+    if (!bounds_memory && !looks->known.is_on)
         return knows_all ? -1 : (int)LOOK_MS;
     uint64_t began_ns = clock_now_ns();
-    looks->took_too_much = tree_memory_exceeds(proc, twin, looks->memory_bytes);
+    if (bounds_memory)
+        looks->took_too_much = tree_memory_exceeds(proc, twin.pid, looks->memory_bytes);
+    /* Not at the first look already: most jobs that last until then are over before the second. */
+    if (looks->known.is_on && began_ns - looks->known.looked_ns >= LOOK_MS / 2 * NS_PER_MS)
+        tree_known_look(&looks->known, proc, twin);
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
     return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
 }
 
-int looks_take(struct looks *looks, const struct work *work, int proc, pid_t twin)
+int looks_take(struct looks *looks, const struct work *work, int proc, struct tree_time_except twin)
 {
     uint64_t now_ns = clock_now_ns();
     if (now_ns < looks->next_ns)

@@ -6,9 +6,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +25,7 @@ struct process {
     pid_t pid, parent;
     uint64_t alive_ns; /* CPU time of its threads, past and present */
     uint64_t dead_ns;  /* of the children that it has waited for, and of theirs */
+    size_t threads;
     bool is_ours;
 };
 
@@ -57,27 +61,53 @@ static pid_t number_of(const char *name)
     return number > 0 && *end == '\0' ? (pid_t)number : 0;
 }
 
+/* Fields of a file `stat`, counted from the one after the name. */
+enum {
+    STATE,
+    PARENT,
+    USER = 11,
+    SYSTEM,
+    DEAD_USER,
+    DEAD_SYSTEM,
+    NICE = 16,
+    THREADS,
+    POLICY = 38,
+    FIELDS
+};
+
+/* Reads the file `stat` at PATH: the state is a letter, the others are numbers. Returns false if
+ * the process or thread is gone. */
+static bool read_stat(int at, const char *path, int64_t ret_fields[FIELDS])
+{
+    char text[1024];
+    if (!read_text(at, path, text, sizeof(text)))
+        return false;
+    /* "42 (name) S 1 ...": the name may contain anything, even ')'. */
+    char *next = strrchr(text, ')');
+    if (!next || strlen(next) < 4)
+        return false;
+    ret_fields[STATE] = (unsigned char)next[2];
+    next += 3;
+    for (size_t i = PARENT; i < FIELDS; i++) /* some may be beyond INT64_MAX; none of these */
+        ret_fields[i] = strtoll(next, &next, 10);
+    return true;
+}
+
 /* Reads process PID. Returns false if it is gone. */
 static bool read_process(int proc, pid_t pid, struct process *ret)
 {
-    enum { PARENT = 1, USER = 11, SYSTEM, DEAD_USER, DEAD_SYSTEM, FIELDS };
-    uint64_t fields[FIELDS] = {0}, tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
-    char path[32], text[1024];
+    const uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+    int64_t fields[FIELDS];
+    char path[32];
     (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
-    if (!read_text(proc, path, text, sizeof(text)))
+    if (!read_stat(proc, path, fields))
         return false;
-    /* "42 (name) S 1 ...": the name may contain anything, even ')'. */
-    char *at = strrchr(text, ')');
-    if (!at || strlen(at) < 4)
-        return false;
-    at += 3;
-    for (size_t i = PARENT; i < FIELDS; i++)
-        fields[i] = strtoull(at, &at, 10);
     *ret = (struct process){
         .pid = pid,
         .parent = (pid_t)fields[PARENT],
-        .alive_ns = (fields[USER] + fields[SYSTEM]) * tick_ns,
-        .dead_ns = (fields[DEAD_USER] + fields[DEAD_SYSTEM]) * tick_ns,
+        .alive_ns = (uint64_t)(fields[USER] + fields[SYSTEM]) * tick_ns,
+        .dead_ns = (uint64_t)(fields[DEAD_USER] + fields[DEAD_SYSTEM]) * tick_ns,
+        .threads = (size_t)fields[THREADS],
     };
     return true;
 }
@@ -116,22 +146,43 @@ static void mark_ours(struct process *processes, size_t n)
     }
 }
 
-/* Whether thread THREAD runs or could run. */
-static bool is_ready(int tasks, const char *thread)
+/* How urgent a thread is to the scheduler. */
+struct urgency {
+    bool is_idle; /* policy SCHED_IDLE */
+    int nice;
+};
+
+static struct urgency own_urgency(void)
 {
-    char path[32], text[1024];
+    return (struct urgency){
+        .is_idle = sched_getscheduler(0) == SCHED_IDLE,
+        .nice = getpriority(PRIO_PROCESS, 0),
+    };
+}
+
+/* Reads whether thread THREAD *ret_is_ready: it runs or could run. Returns false if it has made
+ * itself less urgent than USUAL, or is gone. No thread can take that back: a job has no right to
+ * raise its priority. */
+static bool read_state(int tasks, const char *thread, struct urgency usual, bool *ret_is_ready)
+{
+    int64_t fields[FIELDS];
+    char path[32];
     (void)snprintf(path, sizeof(path), "%.15s/stat", thread);
-    const char *after_name = read_text(tasks, path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
-    return after_name && strncmp(after_name, ") R", 3) == 0;
+    if (!read_stat(tasks, path, fields) || fields[NICE] > usual.nice ||
+        (fields[POLICY] == SCHED_IDLE && !usual.is_idle))
+        return false;
+    *ret_is_ready = fields[STATE] == 'R';
+    return true;
 }
 
 /* Adds the times of the threads of PROCESS, and takes their number from *THREADS: how many threads
  * may still be read. */
-static void add_threads(int proc, const struct process *process, size_t *threads,
-                        struct tree_time *time)
+static void add_threads(int proc, const struct process *process, struct urgency usual,
+                        size_t *threads, struct tree_time *time)
 {
     char path[32], text[80];
     uint64_t run_ns = 0;
+    bool is_ready;
     (void)snprintf(path, sizeof(path), "%d/task", (int)process->pid);
     _cleanup_(closedir_pointer) DIR *tasks = open_directory(proc, path);
     for (const struct dirent *entry; tasks && *threads > 0 && (entry = readdir(tasks));) {
@@ -144,8 +195,10 @@ static void add_threads(int proc, const struct process *process, size_t *threads
         char *end; /* "run_ns wait_ns timeslices" */
         run_ns += strtoull(text, &end, 10);
         uint64_t wait_ns = strtoull(end, &end, 10), slices = strtoull(end, NULL, 10);
+        if (!read_state(dirfd(tasks), entry->d_name, usual, &is_ready))
+            continue;
         time->wait_ns += wait_ns;
-        if (!is_ready(dirfd(tasks), entry->d_name))
+        if (!is_ready)
             continue;
         time->is_ready = true;
         time->usual_wait_ns = MAX(time->usual_wait_ns, wait_ns / MAX(slices, UINT64_C(1)));
@@ -162,13 +215,16 @@ int tree_time_read(int proc, struct tree_time_except except, struct tree_time *r
     if (!dir)
         return -errno;
     struct tree_time time = {0};
+    const struct urgency usual = own_urgency();
     size_t threads = THREADS_MAX, n = read_processes(dir, processes);
     mark_ours(processes, n);
+    for (size_t i = 0; i < n; i++)
+        time.tasks += processes[i].threads;
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_ours && processes[i].pid == except.pid)
             time.run_ns += processes[i].dead_ns - MIN(processes[i].dead_ns, except.earlier_ns);
         else if (processes[i].is_ours)
-            add_threads(dirfd(dir), &processes[i], &threads, &time);
+            add_threads(dirfd(dir), &processes[i], usual, &threads, &time);
     *ret = time;
     return 0;
 }

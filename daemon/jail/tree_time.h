@@ -4,6 +4,7 @@
  * a CPU. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,6 +14,7 @@ struct tree_time {
                          to the last time that it got one */
     bool is_ready;    /* one of the threads runs or waits for a CPU now */
     uint64_t usual_wait_ns; /* how long such a thread has waited as a rule before it ran */
+    size_t tasks;           /* threads of all processes that PROC shows, whosever they are */
 };
 
 /* A child that does not belong to the job, although some of its children do. Neither its own time
@@ -24,7 +26,9 @@ struct tree_time_except {
 
 /* Sums up all descendants of this process but EXCEPT, whatever session they have moved to, from
  * PROC: a directory that hides no process, or -1 for /proc. The kernel does not tell how long
- * ended threads had waited. A negative errno if PROC cannot be read. */
+ * ended threads had waited. Threads that have made themselves less urgent than this process wait
+ * by their own choice: of them only the CPU time counts. A negative errno if PROC cannot be
+ * read. */
 int tree_time_read(int proc, struct tree_time_except except, struct tree_time *ret);
 
 /* Does the same for a job that started ELAPSED_NS ago. The kernel counts a wait when it is over. So

@@ -390,6 +390,11 @@ bool twin_is_alive(const struct twin *twin)
     return twin->pid > 0 && poll(&end, 1, 0) == 0;
 }
 
+struct tree_time_except twin_except(const struct twin *twin)
+{
+    return (struct tree_time_except){twin->pid, twin->used_us * 1000};
+}
+
 unsigned twin_sockets(const struct twin *twin)
 {
     /* The kernel keeps that of a dead twin for its peer. */

@@ -24,6 +24,7 @@
 #include "children.h"
 #include "enclosure.h"
 #include "start.h"
+#include "tree_time.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,6 +70,9 @@ void twin_ends_close(struct twin_ends *ends);
 
 /* Whether there is a twin that lives. */
 bool twin_is_alive(const struct twin *twin);
+
+/* What of the jail's children is the twin's own, and no part of its candidate. */
+struct tree_time_except twin_except(const struct twin *twin);
 
 /* How many sockets of the jail's network namespace are the link to it. */
 unsigned twin_sockets(const struct twin *twin);

@@ -384,6 +384,7 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
     uint64_t read_ns = MIN(MAX(notice->ended_ns, job->deadline_ns), now_ns);
     struct starvation starvation = {
         .elapsed_ns = read_ns - job->result.started_ns,
+        .unknown_ns = notice->unknown_ms * NS_PER_MS,
         .run_ns = MAX(notice->cpu_us, job_cgroup_cpu_us(&job->cgroup)) * 1000,
         .wait_ns = notice->run_delay_ns == UINT64_MAX ? 0 : notice->run_delay_ns,
         .pressure_ns = job_cgroup_pressure_us(&job->cgroup) * 1000,

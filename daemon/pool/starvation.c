@@ -14,7 +14,8 @@
  * time in which any of them was runnable, which is at most `active`, is lost. */
 static double lost_by_threads(const struct starvation *s)
 {
-    double elapsed = (double)s->elapsed_ns, run = (double)s->run_ns, wait = (double)s->wait_ns;
+    double elapsed = (double)(s->elapsed_ns - MIN(s->unknown_ns, s->elapsed_ns));
+    double run = (double)s->run_ns, wait = (double)s->wait_ns;
     double left_by_job = MAX(elapsed * s->cpu_percent / 100 - run, 0.0);
     double foreign = MIN(wait, left_by_job), active = MIN(elapsed, run + wait);
     return foreign > 0 ? active * foreign / (run + foreign) : 0;

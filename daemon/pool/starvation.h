@@ -13,6 +13,9 @@
  * For a job that does nothing but compute this is LIMIT * (run + wait) / run. Time that it sleeps
  * counts against it as ever.
  *
+ * Of some time it may not be known what ran: processes ended then whose CPU time no account shows.
+ * The job may have had all CPUs, so it has lost nothing of that time.
+ *
  * A job cannot make itself starve. Threads that wait for each other's CPU time leave no CPU idle:
  * what they wait counts only as far as the job's CPUs were not running the job itself. In any case
  * a deadline moves at most STARVATION_MOVES_MAX times, to at most STARVATION_FACTOR_MAX times
@@ -26,6 +29,7 @@
 /* What is known of a job while it runs. Times in nanoseconds. */
 struct starvation {
     uint64_t elapsed_ns;  /* since its program started */
+    uint64_t unknown_ns;  /* part of elapsed_ns of which run_ns and wait_ns tell nothing */
     uint64_t run_ns;      /* CPU time of the whole tree */
     uint64_t wait_ns;     /* sum over its threads: runnable without a CPU; 0 if not known */
     uint64_t pressure_ns; /* its cgroup was runnable and none of it ran; 0 if not known */

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -41,7 +42,13 @@ static void *spin(void *unused)
     return unused;
 }
 
-enum shape { CHILDREN, GRANDCHILDREN, THREADS, UNDUMPABLE, ASLEEP };
+enum shape { CHILDREN, GRANDCHILDREN, THREADS, UNDUMPABLE, ASLEEP, NICE, IDLE };
+
+/* Whether two processes of SHAPE starve each other, as far as the job cannot help it. */
+static bool starves(enum shape shape)
+{
+    return shape != ASLEEP && shape != NICE && shape != IDLE;
+}
 
 /* In a child of the scenario. */
 static _Noreturn void live(enum shape shape)
@@ -49,6 +56,10 @@ static _Noreturn void live(enum shape shape)
     pthread_t thread;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_DUMPABLE, shape != UNDUMPABLE);
+    if (shape == NICE && setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 1) < 0)
+        _exit(1);
+    if (shape == IDLE && sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}) < 0)
+        _exit(1);
     if (shape == ASLEEP)
         for (;;)
             (void)pause();
@@ -75,7 +86,7 @@ static int scenario(enum shape shape)
         if (pids[i] == 0)
             live(shape);
     }
-    uint64_t until_ns = clock_now_ns() + (shape == ASLEEP ? 3 * ENOUGH_NS : DEADLINE_NS);
+    uint64_t until_ns = clock_now_ns() + (starves(shape) ? DEADLINE_NS : 3 * ENOUGH_NS);
     while ((time.run_ns < ENOUGH_NS || time.wait_ns < ENOUGH_NS) && clock_now_ns() < until_ns) {
         CHECK(tree_time_read(-1, NOBODY, &time) == 0);
         (void)usleep(10000);
@@ -85,7 +96,7 @@ static int scenario(enum shape shape)
         (void)waitpid(pids[i], NULL, 0);
     }
     bool has_starved = time.run_ns >= ENOUGH_NS && time.wait_ns >= ENOUGH_NS;
-    return has_starved == (shape != ASLEEP) ? 0 : __LINE__;
+    return has_starved == starves(shape) ? 0 : __LINE__;
 }
 
 /* Returns 0 if the scenario went as expected. Runs it in a process that has no other children. */
@@ -111,6 +122,14 @@ static void test_what_sleeps(void **state)
 {
     (void)state;
     assert_int_equal(run(ASLEEP), 0);
+}
+
+/* They could have had the CPU. */
+static void test_what_lets_others_go_first(void **state)
+{
+    (void)state;
+    assert_int_equal(run(NICE), 0);
+    assert_int_equal(run(IDLE), 0);
 }
 
 /* Other processes of the host do not count, not even those that share its CPU. */
@@ -188,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_computes),
         cmocka_unit_test(test_what_sleeps),
+        cmocka_unit_test(test_what_lets_others_go_first),
         cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_what_has_ended),
 

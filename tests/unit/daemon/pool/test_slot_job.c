@@ -320,6 +320,20 @@ static void test_an_answer_that_was_under_way_for_long(void **state)
     assert_int_equal(check(f, 2300), SLOT_KILL_DEADLINE);
 }
 
+/* The jail knows of a part of the time alone. */
+static void test_time_of_which_nothing_is_known_is_not_given_back(void **state)
+{
+    struct fixture *f = *state;
+    struct link_notice notice = {
+        .type = LINK_TIMES, .run_delay_ns = 1000 * NS_PER_MS, .unknown_ms = 1000};
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+    notice.ended_ns = run_for(f, 1000);
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1000)));
+    assert_int_equal(check(f, 1000), SLOT_KILL_DEADLINE);
+    assert_int_equal(f->job.result.deadline_moves, 0);
+}
+
 /* Each program of a pair has the limit. */
 static void test_the_second_program_of_a_pair(void **state)
 {
@@ -454,6 +468,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_deadline_moves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_answer_that_was_under_way_for_long, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_time_of_which_nothing_is_known_is_not_given_back,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_second_program_of_a_pair, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_job_that_gets_no_time_is_starved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_phases_are_caught, setup, teardown),

@@ -50,6 +50,23 @@ static void test_lost(void **state)
     }
 }
 
+/* Of a part of the time nothing is known: the job may have had all CPUs. */
+static void test_nothing_is_lost_in_time_that_is_unknown(void **state)
+{
+    struct starvation s = {.elapsed_ns = MS(3000), .cpu_percent = 200};
+    (void)state;
+    s.unknown_ns = MS(2000);
+    s.run_ns = MS(250);
+    s.wait_ns = MS(750); /* of the other second */
+    assert_int_equal(starvation_lost_ns(&s), MS(750));
+    s.wait_ns = MS(9000);
+    assert_in_range(starvation_lost_ns(&s), MS(750), MS(1000));
+    s.unknown_ns = MS(3000);
+    assert_int_equal(starvation_lost_ns(&s), 0);
+    s.unknown_ns = UINT64_MAX; /* a jail that lies */
+    assert_int_equal(starvation_lost_ns(&s), 0);
+}
+
 /* A job that may use half a CPU waits for its own limit. */
 static void test_lost_to_its_own_limit(void **state)
 {
@@ -155,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_nothing_is_lost_in_time_that_is_unknown),
         cmocka_unit_test(test_lost_to_its_own_limit),
         cmocka_unit_test(test_lost_by_the_cgroup),
         cmocka_unit_test(test_moves),
