@@ -142,6 +142,22 @@ static void ask_status(struct lane *lane)
     (void)session_send(&lane->session, ask, strlen(ask));
 }
 
+void lane_ask_metrics(struct lane *lane)
+{
+    static const char ask[] = "{\"type\":\"metrics\"}";
+    lane->metrics_owed++;
+    (void)session_send(&lane->session, ask, strlen(ask));
+}
+
+/* MESSAGE may be NULL. */
+static void take_metrics(struct lane *lane, const struct message *message)
+{
+    if (lane->metrics_owed == 0 || !lane->on_metrics)
+        return;
+    lane->metrics_owed--;
+    lane->on_metrics(lane->on_metrics_arg, message);
+}
+
 static void take_answer(struct lane *lane, struct message *message)
 {
     struct lane_job *job = find_job(lane, message_text(message, "id"));
@@ -158,6 +174,8 @@ static void take_message(struct lane *lane, struct message *message, int64_t now
 {
     if (message->type == MESSAGE_STATUS)
         take_status(lane, message, now);
+    else if (message->type == MESSAGE_METRICS)
+        take_metrics(lane, message);
     else if (!puts_take_answer(&lane->puts, message) &&
              (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR))
         take_answer(lane, message);
@@ -176,6 +194,8 @@ static void lose(struct lane *lane, const struct fault *why, int64_t now)
         forget_job(lane, job);
         job->lost(job);
     }
+    while (lane->metrics_owed > 0 && lane->on_metrics)
+        take_metrics(lane, NULL);
 }
 
 static void go_on_connecting(struct lane *lane, int64_t now)

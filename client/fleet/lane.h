@@ -37,6 +37,11 @@ struct lane {
     size_t reserved;      /* what the worker has put aside of the slots, its jobs among them */
     json_t *status;       /* the daemon's last one; NULL: none has come on this connection */
     int64_t ask_ms;       /* when to ask for the next one */
+    /* Gets the metrics that lane_ask_metrics() has asked for, in that order; NULL for MESSAGE: the
+     * daemon was lost before, once for each that is owed. May be NULL. */
+    void (*on_metrics)(void *arg, const struct message *message);
+    void *on_metrics_arg;
+    size_t metrics_owed;
     bool is_silent;       /* has complained that there is no daemon */
 };
 
@@ -62,6 +67,9 @@ int lane_submit(struct lane *lane, struct lane_job *job, const char *text, size_
 
 /* Has the daemon cancel JOB, which is answered later. */
 void lane_cancel(struct lane *lane, struct lane_job *job);
+
+/* Has the daemon, which is ready, tell its metrics. */
+void lane_ask_metrics(struct lane *lane);
 
 /* What to poll for, and when to call lane_pump() at the latest. */
 int lane_fd(const struct lane *lane);

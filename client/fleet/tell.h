@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* A worker tells whoever asks the fleet (census.h) what its daemons say of themselves. */
+
+#include "task.h"
+
+/* The questions about its metrics that a daemon has not answered yet. */
+struct tell {
+    struct bus *bus;
+    struct lane *lane;
+    const struct tasks *tasks;
+    char *replies[8]; /* where to answer, the oldest first */
+    size_t n;
+};
+
+/* TELL stays where it is, and so do LANE and TASKS, the jobs of the worker. */
+void tell_init(struct tell *tell, struct bus *bus, struct lane *lane, const struct tasks *tasks);
+void tell_deinit(struct tell *tell);
+
+/* Answers MESSAGE, a question, for the daemon of the lane. */
+void tell_answer(struct tell *tell, natsMsg *message);
+
+/* Whether MESSAGE asks the worker to announce itself. */
+bool tell_is_announce(natsMsg *message);
