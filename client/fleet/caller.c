@@ -76,6 +76,7 @@ static void caller_enter(struct caller *caller, enum caller_state state)
         callers->ops->gone(caller, callers->arg);
     }
     if (state == CALLER_OVER) {
+        (void)event_del(caller->again);
         (void)event_del(caller->readable);
         (void)event_del(caller->writable);
         event_active(callers->reaper, 0, 0);
@@ -307,7 +308,7 @@ static void handle_frames(struct caller *caller)
     count_held(caller, evbuffer_get_length(caller->in));
     watch_reading(caller);
     if (n == FRAMES_PER_TURN && may_handle(caller)) {
-        event_active(caller->readable, EV_TIMEOUT, 0); /* go on when the others had theirs */
+        arm(caller->again, 0); /* once the loop has looked at the others */
         return;
     }
     size_t left = evbuffer_get_length(caller->in);
@@ -327,20 +328,25 @@ static bool is_gone(int fd)
 
 static void discard(struct caller *caller)
 {
-    char buffer[READ_SIZE];
+    char buffer[4096];
     ssize_t n = read(caller->fd, buffer, sizeof(buffer));
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         caller_enter(caller, CALLER_OVER);
 }
 
-static void on_readable(_unused_ evutil_socket_t fd, short what, void *caller_)
+static void on_again(_unused_ evutil_socket_t fd, _unused_ short what, void *caller)
+{
+    handle_frames(caller);
+}
+
+static void on_readable(_unused_ evutil_socket_t fd, _unused_ short what, void *caller_)
 {
     struct caller *caller = caller_;
     if (caller->state == CALLER_LINGERING) {
         discard(caller);
         return;
     }
-    if (what & EV_READ && may_handle(caller) && !caller->read_ended) {
+    if (may_handle(caller) && !caller->read_ended) {
         int n = evbuffer_read(caller->in, caller->fd, READ_SIZE);
         if (n < 0 && errno != EAGAIN && errno != EINTR) {
             caller_enter(caller, CALLER_OVER);
@@ -390,7 +396,7 @@ void caller_settle(struct caller *caller)
 static void caller_free(struct caller *caller)
 {
     struct callers *callers = caller->callers;
-    struct event *events[] = {caller->readable, caller->writable, caller->timer,
+    struct event *events[] = {caller->readable, caller->writable, caller->again, caller->timer,
                               caller->unread_timer};
     for (size_t i = 0; i < ARRAY_SIZE(events); i++)
         if (events[i])
@@ -435,10 +441,11 @@ int caller_new(struct callers *callers, int fd, size_t *held_of_user, struct cal
     caller->out = evbuffer_new();
     caller->readable = event_new(callers->base, fd, EV_READ | EV_PERSIST, on_readable, caller);
     caller->writable = event_new(callers->base, fd, EV_WRITE, on_writable, caller);
+    caller->again = event_new(callers->base, -1, 0, on_again, caller);
     caller->timer = event_new(callers->base, -1, 0, on_timer, caller);
     caller->unread_timer = event_new(callers->base, -1, 0, on_unread, caller);
-    if (!caller->in || !caller->out || !caller->readable || !caller->writable || !caller->timer ||
-        !caller->unread_timer) {
+    if (!caller->in || !caller->out || !caller->readable || !caller->writable || !caller->again ||
+        !caller->timer || !caller->unread_timer) {
         caller_free(caller);
         return -ENOMEM;
     }

@@ -64,7 +64,7 @@ struct caller {
     enum caller_state state;
     uint32_t max_frame; /* 0: it is not read from yet */
     struct evbuffer *in, *out;
-    struct event *readable, *writable, *timer, *unread_timer;
+    struct event *readable, *writable, *again, *timer, *unread_timer;
     bool read_ended; /* it sends nothing more, and still reads */
     bool is_parked, is_choked, is_waiting;
     bool is_handling; /* its frames are being handled */

@@ -212,7 +212,7 @@ static struct runjob *make_job(struct served *served, int64_t priority)
     return job;
 }
 
-static void send(struct served *served)
+static void send_job(struct served *served)
 {
     struct serve_run *run = served->run;
     int64_t priority = served->entry.priority;
@@ -234,7 +234,7 @@ void servejobs_feed(struct serve_run *run)
     while (run->run.is_ready && run->n_sent < window_of(run->serve) &&
            (entry = turns_next(&run->turns)) != NULL) {
         run->serve->n_waiting--;
-        send(container_of(entry, struct served, entry));
+        send_job(container_of(entry, struct served, entry));
     }
 }
 

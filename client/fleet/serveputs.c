@@ -4,7 +4,6 @@
 #include "blobs.h"
 
 #include "proto/program_tests.h"
-#include "proto/reply.h"
 
 #include <string.h>
 #include <sys/queue.h>

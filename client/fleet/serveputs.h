@@ -5,6 +5,7 @@
 
 #include "bus.h"
 
+#include "proto/reply.h"
 #include "proto/request.h"
 
 #include <jansson.h>

@@ -11,6 +11,8 @@
 #include "reader.h"
 #include "turns.h"
 
+#include "client/batch/digest.h"
+
 struct userrun_ops {
     /* The run can have jobs from now on. */
     void (*ready)(void *arg);
