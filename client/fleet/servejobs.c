@@ -429,7 +429,7 @@ bool servejobs_submit(struct guest *guest, const struct bytes *id, enum job_kind
     struct caller *caller = guest->caller;
     const char *put =
         json_string_value(json_object_get(json_object_get(fields, "tests"), "put"));
-    const char *ref = put ? serveputs_ref(guest->puts, put) : NULL;
+    const char *ref = put && guest->puts ? serveputs_ref(guest->puts, put) : NULL;
     struct fault fault = FAULT_NULL;
     if (serve->is_draining) {
         caller_send_error(caller, id, 0, ERROR_DRAINING, "fleet serve takes no new jobs");

@@ -64,7 +64,7 @@ struct guest {
     struct turn_lane lane;
     void *by_id; /* tsearch(): its unanswered jobs */
     TAILQ_HEAD(, served) jobs;
-    struct serveputs *puts;
+    struct serveputs *puts; /* NULL until its first put */
 };
 
 struct served {

@@ -48,6 +48,8 @@ static void end_outside(struct serve_run *run, int64_t now)
 {
     struct served *served, *next;
     int64_t before_ms = now - run->serve->options.patience_ms;
+    if (*run->serve->trouble)
+        return; /* which says better why */
     for (served = TAILQ_FIRST(&run->sent); served; served = next) {
         struct fault fault = FAULT_NULL;
         next = TAILQ_NEXT(served, of_run);
