@@ -18,6 +18,7 @@ static void forget_daemon(struct lane *lane)
     lane->status = NULL;
     lane->slots = lane->others = 0;
     lane->ask_ms = INT64_MAX;
+    lane->n_told = lane->n_asked; /* what was asked for does not come */
     puts_deinit(&lane->puts);
 }
 
@@ -133,13 +134,23 @@ static void take_status(struct lane *lane, struct message *message, int64_t now)
     json_decref(lane->status);
     lane->status = TAKE_PTR(message->object);
     lane->ask_ms = now + STATUS_MS;
+    lane->n_told++;
+    if (lane->on_status)
+        lane->on_status(lane->on_arg);
 }
 
 static void ask_status(struct lane *lane)
 {
     static const char ask[] = "{\"type\":\"status\"}";
     lane->ask_ms = INT64_MAX;
+    lane->n_asked++;
     (void)session_send(&lane->session, ask, strlen(ask));
+}
+
+uint64_t lane_ask_status(struct lane *lane)
+{
+    ask_status(lane);
+    return lane->n_asked;
 }
 
 void lane_ask_metrics(struct lane *lane)
@@ -155,7 +166,7 @@ static void take_metrics(struct lane *lane, const struct message *message)
     if (lane->metrics_owed == 0 || !lane->on_metrics)
         return;
     lane->metrics_owed--;
-    lane->on_metrics(lane->on_metrics_arg, message);
+    lane->on_metrics(lane->on_arg, message);
 }
 
 static void take_answer(struct lane *lane, struct message *message)
@@ -170,10 +181,19 @@ static void take_answer(struct lane *lane, struct message *message)
     job->answered(job, message);
 }
 
+static void take_started(struct lane *lane, const struct message *message)
+{
+    struct lane_job *job = find_job(lane, message_text(message, "id"));
+    if (job && job->started)
+        job->started(job);
+}
+
 static void take_message(struct lane *lane, struct message *message, int64_t now)
 {
     if (message->type == MESSAGE_STATUS)
         take_status(lane, message, now);
+    else if (message->type == MESSAGE_STARTED)
+        take_started(lane, message);
     else if (message->type == MESSAGE_METRICS)
         take_metrics(lane, message);
     else if (!puts_take_answer(&lane->puts, message) &&

@@ -46,6 +46,14 @@ static bool is_admin(const struct caller *caller)
 
 /* --- cancel, drain ------------------------------------------------------------------------ */
 
+static void cancel_job(struct served *served)
+{
+    struct serve *serve = served->run->serve;
+    servejobs_fail(served, ERROR_CANCELLED,
+                   served->is_started ? "cancelled while running" : "cancelled while queued");
+    servejobs_unpark(serve);
+}
+
 static void cancel_by_number(struct guest *guest, uint64_t number)
 {
     struct caller *caller = guest->caller;
@@ -67,8 +75,7 @@ static void cancel_by_number(struct guest *guest, uint64_t number)
         (void)snprintf(text, sizeof(text), "job %" PRIu64 " is cancelled", number);
         caller_send_error(caller, NULL, number, ERROR_CANCELLED, text);
     }
-    servejobs_fail(served, ERROR_CANCELLED, "cancelled");
-    servejobs_unpark(guest->serve);
+    cancel_job(served);
 }
 
 static void cancel(struct guest *guest, const struct request *request)
@@ -81,8 +88,7 @@ static void cancel(struct guest *guest, const struct request *request)
         caller_send_error(guest->caller, &request->id, 0, ERROR_BAD_REQUEST,
                           "id: this connection has no such unfinished job");
     } else {
-        servejobs_fail(served, ERROR_CANCELLED, "cancelled");
-        servejobs_unpark(guest->serve);
+        cancel_job(served);
     }
 }
 

@@ -58,28 +58,46 @@ static void tell_status(const struct tell *tell, const char *reply)
         (void)bus_publish(tell->bus, reply, NULL, text.data, text.length);
 }
 
+/* Notes a question that is to be answered at REPLY. Returns whether there was room. */
+static bool add_question(struct tell_questions *questions, const char *reply)
+{
+    char *copy = questions->n < TELL_QUESTIONS_MAX ? strdup(reply) : NULL;
+    if (!copy)
+        return false; /* whoever asks does without */
+    questions->replies[questions->n++] = copy;
+    return true;
+}
+
+/* Takes the oldest one out, which the caller frees. */
+static char *take_question(struct tell_questions *questions)
+{
+    char *reply = questions->replies[0];
+    questions->n--;
+    memmove(questions->replies, questions->replies + 1, questions->n * sizeof(char *));
+    memmove(questions->numbers, questions->numbers + 1, questions->n * sizeof(uint64_t));
+    return reply;
+}
+
+static void on_status(void *arg)
+{
+    struct tell *tell = arg;
+    while (tell->status.n > 0 && tell->status.numbers[0] <= tell->lane->n_told) {
+        _cleanup_free_ char *reply = take_question(&tell->status);
+        tell_status(tell, reply);
+    }
+}
+
 /* The daemon answers in the order in which it was asked. */
 static void on_metrics(void *arg, const struct message *message)
 {
     struct tell *tell = arg;
     const json_t *text = message ? json_object_get(message->object, "text") : NULL;
-    if (tell->n == 0)
+    if (tell->metrics.n == 0)
         return;
-    char *reply = tell->replies[0];
-    memmove(tell->replies, tell->replies + 1, --tell->n * sizeof(tell->replies[0]));
+    _cleanup_free_ char *reply = take_question(&tell->metrics);
     if (text)
         (void)bus_publish(tell->bus, reply, NULL, json_string_value(text),
                           json_string_length(text));
-    free(reply);
-}
-
-static void ask_metrics(struct tell *tell, const char *reply)
-{
-    char *copy = tell->n < ARRAY_SIZE(tell->replies) ? strdup(reply) : NULL;
-    if (!copy)
-        return; /* whoever asks does without */
-    tell->replies[tell->n++] = copy;
-    lane_ask_metrics(tell->lane);
 }
 
 void tell_answer(struct tell *tell, natsMsg *message)
@@ -87,21 +105,24 @@ void tell_answer(struct tell *tell, natsMsg *message)
     const char *reply = natsMsg_GetReply(message);
     if (!reply || !lane_is_ready(tell->lane))
         return;
-    if (asks(message, CENSUS_ASK_STATUS))
-        tell_status(tell, reply);
-    else if (asks(message, CENSUS_ASK_METRICS))
-        ask_metrics(tell, reply);
+    if (asks(message, CENSUS_ASK_STATUS) && add_question(&tell->status, reply))
+        tell->status.numbers[tell->status.n - 1] = lane_ask_status(tell->lane);
+    else if (asks(message, CENSUS_ASK_METRICS) && add_question(&tell->metrics, reply))
+        lane_ask_metrics(tell->lane);
 }
 
 void tell_init(struct tell *tell, struct bus *bus, struct lane *lane, const struct tasks *tasks)
 {
     *tell = (struct tell){.bus = bus, .lane = lane, .tasks = tasks};
+    lane->on_status = on_status;
     lane->on_metrics = on_metrics;
-    lane->on_metrics_arg = tell;
+    lane->on_arg = tell;
 }
 
 void tell_deinit(struct tell *tell)
 {
-    while (tell->n > 0)
-        free(tell->replies[--tell->n]);
+    while (tell->status.n > 0)
+        free(take_question(&tell->status));
+    while (tell->metrics.n > 0)
+        free(take_question(&tell->metrics));
 }

@@ -4,13 +4,20 @@
 
 #include "task.h"
 
-/* The questions about its metrics that a daemon has not answered yet. */
+#define TELL_QUESTIONS_MAX 8
+
+/* Questions that a daemon has not answered yet, the oldest first. */
+struct tell_questions {
+    char *replies[TELL_QUESTIONS_MAX]; /* where to answer */
+    uint64_t numbers[TELL_QUESTIONS_MAX]; /* lane_ask_status() */
+    size_t n;
+};
+
 struct tell {
     struct bus *bus;
     struct lane *lane;
     const struct tasks *tasks;
-    char *replies[8]; /* where to answer, the oldest first */
-    size_t n;
+    struct tell_questions status, metrics;
 };
 
 /* TELL stays where it is, and so do LANE and TASKS, the jobs of the worker. */

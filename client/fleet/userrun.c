@@ -161,7 +161,7 @@ static void on_result(void *arg, natsMsg *message, uint64_t seq)
 
 static const struct reader_ops reader_ops = {on_known, on_ready, on_result};
 
-static void on_mark(void *arg, natsMsg *message)
+static void on_started(void *arg, natsMsg *message)
 {
     struct userrun *run = arg;
     run->ops->started(run->arg, names_last(natsMsg_GetSubject(message)));
@@ -236,7 +236,7 @@ void userrun_tick(struct userrun *run, int64_t now, bool busy)
 int userrun_init(struct userrun *run, struct bus *bus, const char *name, const char *digest,
                  int64_t ack_wait_s, const struct userrun_ops *ops, void *arg)
 {
-    char marks[NAMES_SUBJECT_SIZE];
+    char started[NAMES_SUBJECT_SIZE];
     *run = (struct userrun){
         .bus = bus,
         .ack_wait_s = ack_wait_s,
@@ -251,8 +251,8 @@ int userrun_init(struct userrun *run, struct bus *bus, const char *name, const c
         run->consumers[i].run = run;
         run->consumers[i].priority = (int64_t)i + NAMES_PRIORITY_MIN;
     }
-    names_of_run(bus_fleet(bus), STREAM_MARKS, run->name, "*", marks);
-    int r = bus_watch(bus, marks, on_mark, run);
+    (void)snprintf(started, sizeof(started), "%s.started.%s.*", bus_fleet(bus), run->name);
+    int r = bus_watch(bus, started, on_started, run);
     return r < 0 ? r : reader_init(&run->reader, bus, run->name, &reader_ops, run);
 }
 

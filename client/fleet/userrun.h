@@ -18,7 +18,7 @@ struct userrun_ops {
     void (*ready)(void *arg);
     /* A result has come. TOKEN is that of its job. */
     void (*result)(void *arg, const char *token, natsMsg *message, uint64_t seq);
-    /* A worker has started the job with TOKEN. */
+    /* A daemon has started the program of the job with TOKEN. */
     void (*started)(void *arg, const char *token);
 };
 

@@ -372,8 +372,8 @@ static void worker_deinit(struct worker *worker)
     }
     for (size_t i = 0; i < worker->n_lanes; i++) {
         pulls_clear(&worker->lanes[i].pulls);
-        lane_deinit(&worker->lanes[i].lane);
         tell_deinit(&worker->lanes[i].tell);
+        lane_deinit(&worker->lanes[i].lane);
     }
     feeds_deinit(&worker->feeds);
     (void)bus_free(worker->bus);

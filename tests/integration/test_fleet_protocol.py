@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The daemon's own tests of its protocol, against `fleet serve` in front of a fleet of one daemon. Left out are
-tests of what a fleet refuses (sessions, terminals, output as it comes), of a daemon's configuration, which tests of
-serve set in its own way, and of what happens within a daemon."""
+tests of what a fleet refuses (sessions, terminals, output as it comes), of a daemon's configuration, of counts and numbers
+since a daemon's start, and of jobs that a daemon answers before it reads the next message because nothing runs."""
 
 import pytest
 from fleet_hosts import need_fleet
@@ -10,18 +10,13 @@ from fleet_serve import FleetDaemon
 need_fleet()
 
 from test_cancel import (  # noqa: E402, F401
-    test_a_queued_job,
     test_a_running_job,
-    test_asking_twice_gets_one_answer,
     test_at_every_moment_of_a_jobs_life,
-    test_ones_own_by_number,
     test_rubricctl_cancels_by_number,
     test_rubricctl_cancels_nothing_if_a_number_is_none,
     test_what_does_not_run_cannot_be_cancelled,
 )
 from test_clients import (  # noqa: E402, F401
-    test_a_client_that_goes_away_leaves_nothing,
-    test_a_paused_client_that_goes_away,
     test_full_close_of_a_half_closed_client,
     test_half_close_with_nothing_to_wait_for,
     test_many_clients_that_go_away_at_every_moment,
@@ -40,7 +35,6 @@ from test_protocol import (  # noqa: E402, F401
     test_an_id_of_a_queued_job_is_in_use_too,
     test_an_id_of_a_wrong_length,
     test_an_id_that_is_unsure_is_left_out,
-    test_byte_by_byte,
     test_exactly_the_maximum,
     test_ids_of_running_jobs_are_told_apart_and_echoed,
     test_json_as_deep_as_may_be_is_graded,
@@ -49,10 +43,8 @@ from test_protocol import (  # noqa: E402, F401
     test_messages_whose_id_is_unusable_are_answered_without_one,
     test_numbers_and_strings_reach_the_rubric_unchanged,
     test_one_connection_survives_all_of_it,
-    test_several_frames_in_one_write,
     test_split_at_every_position,
     test_the_end_of_one_frame_comes_with_the_beginning_of_the_next,
-    test_what_comes_before_a_broken_frame_is_answered_and_what_comes_after_is_not,
 )
 
 

@@ -81,7 +81,7 @@ def test_commands_of_rubricctl(serve):
 
 
 def test_a_terminal_is_refused_with_the_reason(serve):
-    message = {"type": "submit", "id": "t", "job": {**ECHO, "stream": True, "terminal": {"name": "xterm"}}}
+    message = {"type": "submit", "id": "t", "job": {**ECHO, "stream": True, "terminal": {"term": "xterm"}}}
     with serve.connect() as client:
         client.send(message)
         answer = client.recv()
@@ -200,6 +200,18 @@ def test_cancel_at_every_moment(serve):
         assert sorted(answer["id"] for answer in real) == sorted(f"j{i}" for i in range(60)), ids
         client.ping()
     wait_until(lambda: idle(serve), "nothing is left")
+
+
+def test_asking_twice_gets_one_answer(serve):
+    with serve.connect() as client:
+        client.submit("a", SLEEP)
+        started(client, "a")
+        for _ in range(2):
+            client.send({"type": "cancel", "id": "a"})
+        first, second = client.recv(), client.recv()
+        assert (first["code"], first["message"]) == ("cancelled", "cancelled while running")
+        assert (second["code"], second["id"]) == ("bad_request", "a") and "job_no" not in second
+        client.ping()
 
 
 def test_a_killed_client_has_its_jobs_taken_back(serve, tmp_path):
