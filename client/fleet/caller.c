@@ -366,8 +366,10 @@ static void on_timer(_unused_ evutil_socket_t fd, _unused_ short what, void *cal
     struct caller *caller = caller_;
     size_t n = evbuffer_get_length(caller->in);
     if (caller->state == CALLER_OPEN)
-        refuse(caller, ERROR_BAD_REQUEST, "frame: incomplete, with %zu bytes received and no more "
-               "in time%s", n, caller->is_waiting ? ", while others have the memory" : "");
+        refuse(caller, ERROR_BAD_REQUEST,
+               "frame: incomplete, with %zu bytes received and no more "
+               "in time%s",
+               n, caller->is_waiting ? ", while others have the memory" : "");
     else if (caller->state != CALLER_OVER)
         caller_enter(caller, CALLER_OVER);
 }

@@ -67,13 +67,13 @@ struct caller {
     struct event *readable, *writable, *again, *timer, *unread_timer;
     bool read_ended; /* it sends nothing more, and still reads */
     bool is_parked, is_choked, is_waiting;
-    bool is_handling; /* its frames are being handled */
-    size_t held, unsent;    /* what it has of callers->held and ->unsent */
-    size_t *held_of_user;   /* borrowed */
-    size_t parked_size;     /* for the owner: what there has to be room for */
-    size_t unanswered;      /* jobs, for the owner */
-    size_t owed;            /* other answers that are to come, for the owner */
-    int64_t since_ms;       /* when it has connected */
+    bool is_handling;     /* its frames are being handled */
+    size_t held, unsent;  /* what it has of callers->held and ->unsent */
+    size_t *held_of_user; /* borrowed */
+    size_t parked_size;   /* for the owner: what there has to be room for */
+    size_t unanswered;    /* jobs, for the owner */
+    size_t owed;          /* other answers that are to come, for the owner */
+    int64_t since_ms;     /* when it has connected */
     void *of_owner;
     TAILQ_ENTRY(caller) of_list, of_parked;
 };

@@ -38,7 +38,7 @@ struct census_poll {
 
 struct census {
     struct bus *bus;
-    json_t *hosts; /* by worker: {"about": what it announced, "seen_ms"} */
+    json_t *hosts;    /* by worker: {"about": what it announced, "seen_ms"} */
     int64_t first_ms; /* when the first one was heard of; INT64_MAX: none was */
     int64_t asked_ms; /* when the workers were asked to announce themselves */
     unsigned epoch;

@@ -35,10 +35,10 @@ struct lane {
     TAILQ_HEAD(, lane_job) jobs;
     size_t n_jobs;
     uint64_t last_id;
-    size_t slots, others; /* others: slots taken by jobs of other clients */
-    size_t reserved;      /* what the worker has put aside of the slots, its jobs among them */
-    json_t *status;       /* the daemon's last one; NULL: none has come on this connection */
-    int64_t ask_ms;       /* when to ask for the next one */
+    size_t slots, others;     /* others: slots taken by jobs of other clients */
+    size_t reserved;          /* what the worker has put aside of the slots, its jobs among them */
+    json_t *status;           /* the daemon's last one; NULL: none has come on this connection */
+    int64_t ask_ms;           /* when to ask for the next one */
     uint64_t n_asked, n_told; /* statuses, on all connections */
     /* Both get ON_ARG, and may be NULL. The first: the status is the newest that was asked for so
      * far. The second gets the metrics that lane_ask_metrics() has asked for, in that order; NULL
@@ -47,7 +47,7 @@ struct lane {
     void (*on_metrics)(void *arg, const struct message *message);
     void *on_arg;
     size_t metrics_owed;
-    bool is_silent;       /* has complained that there is no daemon */
+    bool is_silent; /* has complained that there is no daemon */
 };
 
 /* LANE stays where it is. 0 or -ENOMEM. */

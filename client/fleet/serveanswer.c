@@ -42,8 +42,7 @@ static int print_head(const char *type, const char *id, size_t n, struct bytes *
     int r = printer_finish(&printer, &printed);
     if (r < 0)
         return r;
-    int length =
-        asprintf(&text, "{\"type\":\"%s\",\"id\":%s,\"job_no\":", type, printed.data);
+    int length = asprintf(&text, "{\"type\":\"%s\",\"id\":%s,\"job_no\":", type, printed.data);
     if (length < 0)
         return -ENOMEM;
     *ret = (struct bytes){.data = text, .length = (size_t)length};
@@ -105,9 +104,9 @@ const char *serveanswer_failure(const struct bytes *answer, json_t **ret_owner)
 {
     struct fault fault = FAULT_NULL;
     /* A quick look spares most answers the reading. */
-    if (answer->length > LOOKED_AT_MAX || (!memmem(answer->data, answer->length,
-                                                   "\"passed\":false", strlen("\"passed\":false")) &&
-                                           !strstr(answer->data, "\"error\"")))
+    if (answer->length > LOOKED_AT_MAX ||
+        (!memmem(answer->data, answer->length, "\"passed\":false", strlen("\"passed\":false")) &&
+         !strstr(answer->data, "\"error\"")))
         return NULL;
     if (json_read_object(answer->data, answer->length, ret_owner, &fault) < 0)
         return NULL;

@@ -14,8 +14,7 @@
 
 /* Writes the id by which the fleet knows the job NUMBER that its client calls ID: "17-capital/17",
  * cut at a whole character. Returns its length. */
-size_t serveanswer_fleet_id(uint64_t number, const struct bytes *id,
-                            char ret[SERVEANSWER_ID_SIZE]);
+size_t serveanswer_fleet_id(uint64_t number, const struct bytes *id, char ret[SERVEANSWER_ID_SIZE]);
 
 /* Returns the number in the token of such an id. */
 uint64_t serveanswer_number(const char *token);

@@ -103,10 +103,10 @@ static void abandon(struct served *served)
 /* Keeps it among the last failures. */
 static void note_failure(struct serve *serve, const struct served *served, const char *what)
 {
-    json_t *failure = json_pack(
-        "{s:I,s:s%,s:s,s:s,s:s,s:I}", "job_no", (json_int_t)served->number, "id", served->id.data,
-        served->id.length, "kind", job_kind_name(served->kind), "label", served->label, "what",
-        what, "at_ms", (json_int_t)monotonic_ms());
+    json_t *failure =
+        json_pack("{s:I,s:s%,s:s,s:s,s:s,s:I}", "job_no", (json_int_t)served->number, "id",
+                  served->id.data, served->id.length, "kind", job_kind_name(served->kind), "label",
+                  served->label, "what", what, "at_ms", (json_int_t)monotonic_ms());
     if (!failure || json_array_insert_new(serve->failures, 0, failure) < 0)
         return;
     while (json_array_size(serve->failures) > FAILURES_MAX)
@@ -324,8 +324,8 @@ static bool has_room(const struct guest *guest, size_t size)
     const struct serve_run *run = find_run(guest);
     bool is_alone = !run || run->n_jobs == 0; /* each user may always have one job */
     return guest->lane.n < guest->jobs_max &&
-           (is_alone || (serve->n_waiting < SERVEJOBS_MAX &&
-                         serve->bytes + size <= SERVEJOBS_BYTES_MAX));
+           (is_alone ||
+            (serve->n_waiting < SERVEJOBS_MAX && serve->bytes + size <= SERVEJOBS_BYTES_MAX));
 }
 
 void servejobs_unpark(struct serve *serve)
@@ -427,8 +427,7 @@ bool servejobs_submit(struct guest *guest, const struct bytes *id, enum job_kind
 {
     struct serve *serve = guest->serve;
     struct caller *caller = guest->caller;
-    const char *put =
-        json_string_value(json_object_get(json_object_get(fields, "tests"), "put"));
+    const char *put = json_string_value(json_object_get(json_object_get(fields, "tests"), "put"));
     const char *ref = put && guest->puts ? serveputs_ref(guest->puts, put) : NULL;
     struct fault fault = FAULT_NULL;
     if (serve->is_draining) {

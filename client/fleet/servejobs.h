@@ -4,9 +4,10 @@
  *
  * Theory of operation. Each user has a run of its own in the fleet, so that users take turns there
  * as runs do; and in that run the user's connections take turns (turns.h), because no more than
- * about two jobs for each slot of the fleet are in its queue at once, the others wait here. What the
- * fleet knows of a job is its number (serveanswer.h). A job whose client is gone or has cancelled it
- * is an orphan: it has been answered, and stays only until the queue has given it back.
+ * about two jobs for each slot of the fleet are in its queue at once, the others wait here. What
+ * the fleet knows of a job is its number (serveanswer.h). A job whose client is gone or has
+ * cancelled it is an orphan: it has been answered, and stays only until the queue has given it
+ * back.
  *
  * What cannot be done now waits: for the connection, for a worker, for room in the queue. After
  * `patience_ms` of the same trouble the waiting is over, and the client gets a retriable error that
@@ -46,8 +47,8 @@ struct serve_run {
     size_t n_sent, n_jobs;     /* n_jobs: those that wait here, too */
     unsigned epoch;
     bool was_lost;
-    int64_t again_ms;      /* when to look for jobs that the queue may have lost */
-    int64_t homeless_ms;   /* since when no host has its isolation; INT64_MAX: one has */
+    int64_t again_ms;    /* when to look for jobs that the queue may have lost */
+    int64_t homeless_ms; /* since when no host has its isolation; INT64_MAX: one has */
     LIST_ENTRY(serve_run) link;
 };
 
@@ -103,8 +104,8 @@ struct serve {
     char trouble[FAULT_MAX]; /* why nothing goes on; "": it does */
     int64_t trouble_ms;      /* since when */
     bool is_trouble_told;
-    json_t *failures;        /* the last ones, the latest first */
-    json_t *isolation;       /* as a status told it last; NULL: none has */
+    json_t *failures;  /* the last ones, the latest first */
+    json_t *isolation; /* as a status told it last; NULL: none has */
     int64_t started_ms;
     bool is_draining;
     uint64_t submitted;

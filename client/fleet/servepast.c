@@ -41,8 +41,8 @@ static void purge(const struct servepast *past, enum fleet_stream stream, const 
     char subject[API_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
     const char *fleet = bus_fleet(past->bus);
     api_subject("STREAM.PURGE", fleet, stream, NULL, subject, sizeof(subject));
-    int n = snprintf(text, sizeof(text), "{\"filter\":\"%s.%s.%s.>\"}", fleet, names_kind(stream),
-                     run);
+    int n =
+        snprintf(text, sizeof(text), "{\"filter\":\"%s.%s.%s.>\"}", fleet, names_kind(stream), run);
     (void)bus_request(past->bus, subject, NULL, text, (size_t)n, on_done, NULL);
 }
 

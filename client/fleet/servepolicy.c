@@ -19,8 +19,8 @@ void servepolicy_make(const json_t *hello, struct request_policy *ret)
     const json_t *defaults = json_object_get(limits, "defaults");
     const json_t *ceilings = json_object_get(limits, "ceilings");
     *ret = (struct request_policy){
-        .allow_network = json_is_true(json_object_get(json_object_get(ceilings, "sandbox"),
-                                                      "allow_network")),
+        .allow_network =
+            json_is_true(json_object_get(json_object_get(ceilings, "sandbox"), "allow_network")),
     };
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         ret->defaults[kind] = job_kind_get(kind)->defaults;

@@ -71,8 +71,8 @@ int serveputs_new(struct bus *bus, struct serveputs_load *load, serveputs_answer
         json_decref(refs);
         return -ENOMEM;
     }
-    *puts = (struct serveputs){
-        .bus = bus, .load = load, .answer = answer, .arg = arg, .refs = refs};
+    *puts =
+        (struct serveputs){.bus = bus, .load = load, .answer = answer, .arg = arg, .refs = refs};
     LIST_INIT(&puts->uploads);
     *ret = puts;
     return 0;
@@ -137,8 +137,7 @@ static json_t *make_answer(const struct request *request, size_t n, size_t bytes
     json_t *answer = json_pack("{s:s,s:s,s:I,s:I}", "type", "stored", "digest", request->digest,
                                "tests", (json_int_t)n, "bytes", (json_int_t)bytes);
     if (answer && request->id.data)
-        (void)json_object_set_new(answer, "id",
-                                  json_stringn(request->id.data, request->id.length));
+        (void)json_object_set_new(answer, "id", json_stringn(request->id.data, request->id.length));
     if (answer && request->parts > 0) {
         (void)json_object_set_new(answer, "part", json_integer(request->part));
         (void)json_object_set_new(answer, "parts", json_integer(request->parts));
@@ -164,8 +163,7 @@ static void store(struct serveputs *puts, const struct request *request, size_t 
     blobs_ref(puts->bus, take_text->data, take_text->length, strchr(request->digest, ':') + 1,
               upload->ref);
     if (upload->answer &&
-        (!request->id.data ||
-         bytes_copy(request->id.data, request->id.length, &upload->id) == 0))
+        (!request->id.data || bytes_copy(request->id.data, request->id.length, &upload->id) == 0))
         upload->blob = blob_up(puts->bus, take_text, upload->ref, on_stored, upload);
     if (!upload->blob)
         on_stored(upload, NULL, "out of memory");

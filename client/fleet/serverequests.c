@@ -80,8 +80,7 @@ static void cancel_by_number(struct guest *guest, uint64_t number)
 
 static void cancel(struct guest *guest, const struct request *request)
 {
-    struct served *served =
-        request->id.data ? servejobs_find_id(guest, &request->id) : NULL;
+    struct served *served = request->id.data ? servejobs_find_id(guest, &request->id) : NULL;
     if (!request->id.data) {
         cancel_by_number(guest, request->job_no);
     } else if (!served) {
@@ -389,8 +388,8 @@ static json_t *make_hello(struct serve *serve, const json_t *hosts, struct fault
     json_int_t per_client = json_integer_value(json_object_get(limits, "jobs_per_client"));
     if (!hello ||
         json_object_set_new(limits, "queue_jobs", json_integer((json_int_t)SERVEJOBS_MAX)) < 0 ||
-        json_object_set_new(limits, "queue_bytes",
-                            json_integer((json_int_t)SERVEJOBS_BYTES_MAX)) < 0 ||
+        json_object_set_new(limits, "queue_bytes", json_integer((json_int_t)SERVEJOBS_BYTES_MAX)) <
+            0 ||
         json_object_set_new(limits, "jobs_per_client",
                             json_integer(MIN(per_client, (json_int_t)SERVEJOBS_MAX))) < 0) {
         json_decref(hello);

@@ -61,12 +61,12 @@ static json_t *list_clients(const struct serve *serve, size_t *ret_queued)
         if (json_array_size(list) >= CLIENTS_MAX)
             continue;
         (void)json_array_append_new(
-            list, json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client",
-                            (json_int_t)caller->number, "uid", (json_int_t)caller->peer.uid, "gid",
-                            (json_int_t)caller->peer.gid, "pid", (json_int_t)caller->peer.pid,
-                            "queued", (json_int_t)queued, "running", (json_int_t)started,
-                            "unsent_bytes", (json_int_t)caller->unsent, "paused",
-                            caller->is_parked || caller->is_choked));
+            list,
+            json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client", (json_int_t)caller->number,
+                      "uid", (json_int_t)caller->peer.uid, "gid", (json_int_t)caller->peer.gid,
+                      "pid", (json_int_t)caller->peer.pid, "queued", (json_int_t)queued, "running",
+                      (json_int_t)started, "unsent_bytes", (json_int_t)caller->unsent, "paused",
+                      caller->is_parked || caller->is_choked));
     }
     return list;
 }

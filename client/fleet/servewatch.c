@@ -71,8 +71,7 @@ static void fail_all(struct serve *serve, const struct serve_run *run, enum erro
     {
         struct guest *guest = caller->of_owner;
         struct served *served;
-        while (guest && (!run || guest->run == run) &&
-               (served = TAILQ_FIRST(&guest->jobs)) != NULL)
+        while (guest && (!run || guest->run == run) && (served = TAILQ_FIRST(&guest->jobs)) != NULL)
             servejobs_fail(served, code, why);
     }
 }
@@ -181,4 +180,3 @@ void servewatch_drain(struct serve *serve, bool started_too)
     }
     servejobs_unpark(serve);
 }
-

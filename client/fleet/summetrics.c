@@ -112,8 +112,8 @@ static void close_heads(const json_t *families)
 {
     const char *name;
     json_t *family;
-    json_object_foreach((json_t *)(uintptr_t)families, name, family)
-        (void)json_object_set_new(family, "is_new", json_false());
+    json_object_foreach((json_t *)(uintptr_t)families, name, family)(void)
+        json_object_set_new(family, "is_new", json_false());
 }
 
 static void print_value(FILE *out, double value)

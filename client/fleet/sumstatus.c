@@ -139,8 +139,9 @@ static void join_languages(json_t *to, const json_t *from)
             continue;
         }
         (void)json_object_set_new(mine, "available", json_false());
-        (void)json_object_set_new(mine, "why_not", json_string("not every host of the fleet has "
-                                                               "it in its configuration"));
+        (void)json_object_set_new(mine, "why_not",
+                                  json_string("not every host of the fleet has "
+                                              "it in its configuration"));
     }
 }
 
@@ -165,16 +166,17 @@ static json_t *make_kinds(void)
 
 static json_t *make_empty(int64_t uptime_ms)
 {
-    return json_pack(
-        "{s:s,s:s,s:i,s:i,s:I,s:s,s:{s:i,s:I,s:i},s:[],s:{s:i,s:i,s:i,s:i},s:{s:i,s:i,s:i},s:[],s:i,"
-        "s:{s:i,s:i,s:i,s:i,s:{}},s:o,s:[],s:[],s:{s:i,s:i},s:{s:s,s:i}}",
-        "type", "status", "version", "?", "protocol", PROTOCOL_VERSION, "pid", 1, "uptime_ms", (json_int_t)uptime_ms, "state",
-        "running", "configuration", "generation", 1, "age_ms", (json_int_t)uptime_ms, "slots", 0,
-        "slots", "queue", "jobs", 0, "jobs_max", 0, "bytes", 0, "bytes_max", 0, "sessions", "open",
-        0, "max", 0, "opened", 0, "clients", "clients_total", 0, "counters", "submitted", 0,
-        "results", 0, "passed", 0, "failed", 0, "errors", "kinds", make_kinds(), "last_failures",
-        "languages", "memory", "rss_bytes", 0, "max_rss_bytes", 0, "log", "format", "plain",
-        "dropped", 0);
+    return json_pack("{s:s,s:s,s:i,s:i,s:I,s:s,s:{s:i,s:I,s:i},s:[],s:{s:i,s:i,s:i,s:i},s:{s:i,s:i,"
+                     "s:i},s:[],s:i,"
+                     "s:{s:i,s:i,s:i,s:i,s:{}},s:o,s:[],s:[],s:{s:i,s:i},s:{s:s,s:i}}",
+                     "type", "status", "version", "?", "protocol", PROTOCOL_VERSION, "pid", 1,
+                     "uptime_ms", (json_int_t)uptime_ms, "state", "running", "configuration",
+                     "generation", 1, "age_ms", (json_int_t)uptime_ms, "slots", 0, "slots", "queue",
+                     "jobs", 0, "jobs_max", 0, "bytes", 0, "bytes_max", 0, "sessions", "open", 0,
+                     "max", 0, "opened", 0, "clients", "clients_total", 0, "counters", "submitted",
+                     0, "results", 0, "passed", 0, "failed", 0, "errors", "kinds", make_kinds(),
+                     "last_failures", "languages", "memory", "rss_bytes", 0, "max_rss_bytes", 0,
+                     "log", "format", "plain", "dropped", 0);
 }
 
 static void add_status(json_t *to, const json_t *from, bool first)

@@ -8,7 +8,7 @@
 
 /* Questions that a daemon has not answered yet, the oldest first. */
 struct tell_questions {
-    char *replies[TELL_QUESTIONS_MAX]; /* where to answer */
+    char *replies[TELL_QUESTIONS_MAX];    /* where to answer */
     uint64_t numbers[TELL_QUESTIONS_MAX]; /* lane_ask_status() */
     size_t n;
 };

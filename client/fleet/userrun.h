@@ -3,10 +3,10 @@
 /* The run that `fleet serve` has for a user: its consumers, and what workers say of its jobs.
  *
  * Theory of operation. The name of the run is new, so nothing of it is at the server before. Each
- * priority has a consumer from its first job on. Once the run has no jobs for a while, its consumers
- * are taken away, and its results and marks, for which nobody can ask any more. A consumer is only
- * deleted after the server has said that it has nothing left; jobs that come meanwhile have it made
- * again. enter() in userrun.c alone changes the state of a consumer. */
+ * priority has a consumer from its first job on. Once the run has no jobs for a while, its
+ * consumers are taken away, and its results and marks, for which nobody can ask any more. A
+ * consumer is only deleted after the server has said that it has nothing left; jobs that come
+ * meanwhile have it made again. enter() in userrun.c alone changes the state of a consumer. */
 
 #include "reader.h"
 #include "turns.h"
@@ -51,9 +51,9 @@ struct userrun {
     bool is_ready;
     struct userrun_consumer consumers[TURNS_PRIORITIES];
     unsigned epoch;
-    bool has_traces;  /* results or marks at the server */
-    int64_t idle_ms;  /* since when it has no jobs; INT64_MAX: it has */
-    size_t n_sweeps;  /* purges without an answer */
+    bool has_traces; /* results or marks at the server */
+    int64_t idle_ms; /* since when it has no jobs; INT64_MAX: it has */
+    size_t n_sweeps; /* purges without an answer */
 };
 
 /* RUN stays where it is for as long as BUS lives. NAME is a new one. 0 or a negative errno. */

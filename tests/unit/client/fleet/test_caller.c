@@ -84,8 +84,7 @@ static void begin(struct scene *scene)
     *scene = (struct scene){.base = event_base_new(), .other_fd = -1};
     assert_non_null(scene->base);
     assert_int_equal(callers_init(&scene->callers, scene->base, &ops, scene), 0);
-    assert_int_equal(
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
     scene->fd = pair[0];
     assert_int_equal(caller_new(&scene->callers, pair[1], &scene->held, &scene->caller), 0);
     caller_start(scene->caller, FRAME_MAX);
@@ -105,15 +104,15 @@ static void end(struct scene *scene)
 }
 
 /* Lets the loop turn until CONDITION holds. */
-#define TURN_UNTIL(scene, condition)                                                     \
-    do {                                                                                 \
-        int64_t until_ms = monotonic_ms() + DEADLINE_MS;                                 \
-        while (!(condition)) {                                                           \
-            struct timeval soon = {.tv_usec = 2000};                                     \
-            assert_true(monotonic_ms() < until_ms);                                      \
-            (void)event_base_loopexit((scene)->base, &soon);                             \
-            (void)event_base_dispatch((scene)->base);                                    \
-        }                                                                                \
+#define TURN_UNTIL(scene, condition)                         \
+    do {                                                     \
+        int64_t until_ms = monotonic_ms() + DEADLINE_MS;     \
+        while (!(condition)) {                               \
+            struct timeval soon = {.tv_usec = 2000};         \
+            assert_true(monotonic_ms() < until_ms);          \
+            (void)event_base_loopexit((scene)->base, &soon); \
+            (void)event_base_dispatch((scene)->base);        \
+        }                                                    \
     } while (0)
 
 static void turn(struct scene *scene)
@@ -188,8 +187,7 @@ static void test_many_frames_in_one_write(void **state)
     char frames[500 * 5];
     (void)state;
     begin(&s);
-    assert_int_equal(
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
     s.other_fd = pair[0];
     assert_int_equal(caller_new(&s.callers, pair[1], &s.held, &other), 0);
     caller_start(other, FRAME_MAX);

@@ -47,10 +47,9 @@ static void test_what_a_fleet_cannot_do(void **state)
 static void test_limits_are_those_of_the_hello(void **state)
 {
     struct request_policy policy;
-    _cleanup_json_ json_t *hello =
-        json_pack("{s:{s:{s:{s:f,s:i}},s:{s:{s:i,s:b}}}}", "limits", "defaults", "sandbox",
-                  "wall_clock", 2.5, "disk_bytes", 77777, "ceilings", "sandbox", "cpu", 9,
-                  "allow_network", 1);
+    _cleanup_json_ json_t *hello = json_pack(
+        "{s:{s:{s:{s:f,s:i}},s:{s:{s:i,s:b}}}}", "limits", "defaults", "sandbox", "wall_clock", 2.5,
+        "disk_bytes", 77777, "ceilings", "sandbox", "cpu", 9, "allow_network", 1);
     (void)state;
     servepolicy_make(hello, &policy);
     assert_int_equal(policy.defaults[JOB_SANDBOX].of[LIMIT_WALL_CLOCK], 2500);

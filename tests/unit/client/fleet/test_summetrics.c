@@ -64,8 +64,8 @@ static void test_what_is_not_summed(void **state)
 
 static void test_texts_that_are_none(void **state)
 {
-    static const char *const texts[] = {"", "\n\n", "sample_without_family 1\n",
-                                        "# TYPE cut", "# TYPE a counter\nno_value"};
+    static const char *const texts[] = {"", "\n\n", "sample_without_family 1\n", "# TYPE cut",
+                                        "# TYPE a counter\nno_value"};
     (void)state;
     expect(NULL, 0, NULL, "# EOF\n");
     expect(texts, ARRAY_SIZE(texts), NULL, "# TYPE a counter\n# EOF\n");

@@ -12,19 +12,19 @@
 /* What a daemon says; the parts that differ by daemon are N times as much. */
 static json_t *status_of(int n, bool has_c)
 {
-    _cleanup_json_ json_t *window = json_pack(
-        "{s:i,s:i,s:i,s:i,s:i,s:f,s:{s:f},s:n}", "seconds", 60, "span_ms", 1000 * n, "passed", n,
-        "failed", 2 * n, "errors", 0, "per_second", 0.5 * n, "wall_clock_ms", "p50", 10.0 * n,
-        "queue_ms");
+    _cleanup_json_ json_t *window =
+        json_pack("{s:i,s:i,s:i,s:i,s:i,s:f,s:{s:f},s:n}", "seconds", 60, "span_ms", 1000 * n,
+                  "passed", n, "failed", 2 * n, "errors", 0, "per_second", 0.5 * n, "wall_clock_ms",
+                  "p50", 10.0 * n, "queue_ms");
     return json_pack(
         "{s:s,s:{s:i},s:[{s:i,s:s,s:n}],s:{s:i,s:i},s:{s:i,s:i,s:i,s:i,s:{s:i}},"
         "s:{s:{s:i,s:i,s:i,s:{s:i},s:{},s:i,s:[O,O,O]}},s:{s:s},s:[{s:s,s:b,s:s}],s:{s:i,s:i},s:{s:"
         "i}}",
         "version", "1.0", "configuration", "slots", n, "slots", "slot", 0, "state", "idle", "job",
         "queue", "jobs", n, "bytes", 10 * n, "counters", "submitted", 5 * n, "results", 3 * n,
-        "passed", n, "failed", 2 * n, "errors", "starved", n, "kinds", "sandbox", "submitted", 5 * n,
-        "passed", n, "failed", 2 * n, "errors", "starved", n, "limits_exceeded", "dropped", n,
-        "recent", window, window, window, "isolation", "digest", "x", "languages", "name", "c",
+        "passed", n, "failed", 2 * n, "errors", "starved", n, "kinds", "sandbox", "submitted",
+        5 * n, "passed", n, "failed", 2 * n, "errors", "starved", n, "limits_exceeded", "dropped",
+        n, "recent", window, window, window, "isolation", "digest", "x", "languages", "name", "c",
         "available", has_c, "version", "gcc", "memory", "rss_bytes", n, "max_rss_bytes", n, "log",
         "dropped", n);
 }
@@ -66,8 +66,7 @@ static void test_of_times_the_greatest_counts(void **state)
 {
     _cleanup_json_ json_t *statuses = json_pack("[o,o]", status_of(10, true), status_of(1, true));
     _cleanup_json_ json_t *sum = sumstatus_make(statuses, 0);
-    json_t *window =
-        json_array_get(json_object_get(path(sum, "kinds", "sandbox"), "recent"), 0);
+    json_t *window = json_array_get(json_object_get(path(sum, "kinds", "sandbox"), "recent"), 0);
     (void)state;
     assert_true(json_real_value(path(window, "wall_clock_ms", "p50")) == 100.0);
     assert_true(json_is_null(json_object_get(window, "queue_ms")));
