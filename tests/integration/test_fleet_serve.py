@@ -352,6 +352,29 @@ def test_a_client_that_sends_more_than_there_is_room_for(serve):
         sender.join()
 
 
+def test_no_more_waits_than_the_hello_says(serve):
+    """The connection is not read from then, and what it has sent is taken back when it goes away."""
+
+    def send(client):
+        with contextlib.suppress(OSError):
+            for i in range(5000):
+                client.submit(f"j{i}", SLEEP, check=False)
+
+    with serve.connect() as client, serve.connect() as other:
+        sender = threading.Thread(target=send, args=(client,))
+        sender.start()
+        wait_until(lambda: any(each["paused"] for each in other.status()["clients"]), "it is paused")
+        # In the fleet are 16 jobs at most, the least that there may be.
+        assert 900 < other.status()["queue"]["jobs"] <= client.hello["limits"]["jobs_per_client"] + 16
+        assert other.status()["queue"]["bytes"] > 0
+        client.sock.shutdown(socket.SHUT_RDWR)
+        client.close()
+        sender.join()
+        wait_until(lambda: other.status()["queue"]["jobs"] == 0, "its jobs are taken back")
+        assert other.status()["queue"]["bytes"] == 0
+    wait_until(lambda: idle(serve), "nothing is left")
+
+
 # --- broken clients ------------------------------------------------------------------------------
 
 
