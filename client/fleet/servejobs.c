@@ -60,6 +60,7 @@ struct served *servejobs_find_number(const struct serve *serve, uint64_t number)
 static void detach(struct served *served)
 {
     struct guest *guest = served->guest;
+    assert(guest);
     (void)tdelete(served, &guest->by_id, by_id);
     TAILQ_REMOVE(&guest->jobs, served, of_guest);
     guest->caller->unanswered--;

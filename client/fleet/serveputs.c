@@ -230,12 +230,16 @@ static void take_part(struct serveputs *puts, const struct request *request,
         refuse(puts, &request->id, ERROR_BAD_REQUEST, fault.text);
         return;
     }
-    json_t *answer = NULL;
-    if (append(puts, text) < 0)
+    if (append(puts, text) < 0) {
         refuse(puts, &request->id, ERROR_INTERNAL, "out of memory");
-    else if (request->part == request->parts)
+        return;
+    }
+    if (request->part == request->parts) {
         store_parts(puts, request);
-    else if ((answer = make_answer(request, puts->n_tests, puts->text.length)))
+        return;
+    }
+    json_t *answer = make_answer(request, puts->n_tests, puts->text.length);
+    if (answer)
         puts->answer(puts->arg, answer, NULL, ERROR_INTERNAL, NULL);
     else
         refuse(puts, &request->id, ERROR_INTERNAL, "out of memory");
