@@ -10,8 +10,8 @@
 
 #define FIELD "stream"
 
-/* How a daemon that does not know the field refuses it. */
-static const char not_known[] = "job." FIELD ": unknown field";
+/* How whoever does not stream refuses the field: a daemon that does not know it, or a fleet. */
+static const char refusal[] = "job." FIELD ": ";
 
 static enum exit_status pass_on(const struct message *output, int wake_fd,
                                 struct sandbox_stream *stream)
@@ -53,9 +53,10 @@ static enum exit_status wait_for_answer(struct session *session, int wake_fd,
     }
 }
 
-static bool is_too_old(const struct message *answer)
+static bool is_refused(const struct message *answer)
 {
-    return answer->type == MESSAGE_ERROR && strcmp(message_text(answer, "message"), not_known) == 0;
+    return answer->type == MESSAGE_ERROR &&
+           strncmp(message_text(answer, "message"), refusal, strlen(refusal)) == 0;
 }
 
 enum exit_status sandbox_stream_run(struct session *session, json_t *job,
@@ -71,7 +72,7 @@ enum exit_status sandbox_stream_run(struct session *session, json_t *job,
     enum exit_status status = single_send(session, job, NULL, "sandbox");
     if (status == STATUS_OK)
         status = wait_for_answer(session, interrupt.fd, stream, ret);
-    if (status != STATUS_OK || !is_too_old(ret))
+    if (status != STATUS_OK || !is_refused(ret))
         return status;
     stream->is_told = false;
     message_deinit(ret);

@@ -11,7 +11,7 @@ struct sandbox_stream {
     bool has_no_reader; /* what reads stdout or stderr is gone */
 };
 
-/* As single_job(), for a job of `rubricctl sandbox`. A daemon that knows no `stream` is asked again
+/* As single_job(), for a job of `rubricctl sandbox`. Whoever refuses `stream` is asked again
  * without; *ret then holds all the output, and stream->is_told is false. STATUS_USAGE after a
  * complaint if the output cannot be written, and without one if stream->has_no_reader. */
 enum exit_status sandbox_stream_run(struct session *session, json_t *job,

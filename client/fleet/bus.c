@@ -47,6 +47,7 @@ struct bus {
     int64_t reopen_ms;
     int64_t complained_ms;
     bool was_up;
+    char why[FAULT_MAX]; /* the last try to connect failed; "": it did not */
     unsigned epoch;
     size_t max_payload;
 
@@ -129,6 +130,13 @@ void bus_forget(struct bus *bus, uint64_t number)
 bool bus_is_up(const struct bus *bus)
 {
     return natsConnection_Status(bus->connection) == NATS_CONN_STATUS_CONNECTED;
+}
+
+const char *bus_trouble(const struct bus *bus)
+{
+    if (bus->connection && bus_is_up(bus))
+        return NULL;
+    return *bus->why ? bus->why : "the connection to the NATS server is lost";
 }
 
 /* Sends REQUEST, which is in neither list. While there is no server, the library would only store
@@ -354,6 +362,7 @@ static void reopen(struct bus *bus, int64_t now)
     disconnect(bus);
     if (connect_bus(bus, &fault) == 0) {
         complain("connected to the NATS server again");
+        bus->why[0] = '\0';
         bus->reopen_ms = INT64_MAX;
         bus->was_up = true;
         send_all_again(bus, now);
@@ -363,6 +372,7 @@ static void reopen(struct bus *bus, int64_t now)
     if (bus->was_up)
         bus->complained_ms = INT64_MIN / 2;
     bus_complain(bus, "%s; trying again", fault.text);
+    (void)snprintf(bus->why, sizeof(bus->why), "%s", fault.text);
     bus->was_up = false;
     bus->reopen_ms = now + REOPEN_MS;
 }
@@ -435,6 +445,7 @@ int bus_open(const struct bus_options *options, bool patient, struct bus **ret, 
         if (r < 0 && patient) {
             disconnect(bus);
             complain("%s; trying again", fault->text);
+            (void)snprintf(bus->why, sizeof(bus->why), "%s", fault->text);
             bus->was_up = false;
             bus->reopen_ms = monotonic_ms() + REOPEN_MS;
             r = 0;

@@ -48,6 +48,9 @@ void bus_dispatch(struct bus *bus, int64_t now);
 /* Whether the server is connected. */
 bool bus_is_up(const struct bus *bus);
 
+/* Returns why it is not, borrowed; NULL: it is. */
+const char *bus_trouble(const struct bus *bus);
+
 /* Counts the connections so far: what was sent on an earlier one may be lost. */
 unsigned bus_epoch(const struct bus *bus);
 

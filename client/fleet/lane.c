@@ -18,6 +18,7 @@ static void forget_daemon(struct lane *lane)
     lane->status = NULL;
     lane->slots = lane->others = 0;
     lane->ask_ms = INT64_MAX;
+    lane->n_told = lane->n_asked; /* what was asked for does not come */
     puts_deinit(&lane->puts);
 }
 
@@ -133,13 +134,39 @@ static void take_status(struct lane *lane, struct message *message, int64_t now)
     json_decref(lane->status);
     lane->status = TAKE_PTR(message->object);
     lane->ask_ms = now + STATUS_MS;
+    lane->n_told++;
+    if (lane->on_status)
+        lane->on_status(lane->on_arg);
 }
 
 static void ask_status(struct lane *lane)
 {
     static const char ask[] = "{\"type\":\"status\"}";
     lane->ask_ms = INT64_MAX;
+    lane->n_asked++;
     (void)session_send(&lane->session, ask, strlen(ask));
+}
+
+uint64_t lane_ask_status(struct lane *lane)
+{
+    ask_status(lane);
+    return lane->n_asked;
+}
+
+void lane_ask_metrics(struct lane *lane)
+{
+    static const char ask[] = "{\"type\":\"metrics\"}";
+    lane->metrics_owed++;
+    (void)session_send(&lane->session, ask, strlen(ask));
+}
+
+/* MESSAGE may be NULL. */
+static void take_metrics(struct lane *lane, const struct message *message)
+{
+    if (lane->metrics_owed == 0 || !lane->on_metrics)
+        return;
+    lane->metrics_owed--;
+    lane->on_metrics(lane->on_arg, message);
 }
 
 static void take_answer(struct lane *lane, struct message *message)
@@ -154,10 +181,21 @@ static void take_answer(struct lane *lane, struct message *message)
     job->answered(job, message);
 }
 
+static void take_started(struct lane *lane, const struct message *message)
+{
+    struct lane_job *job = find_job(lane, message_text(message, "id"));
+    if (job && job->started)
+        job->started(job);
+}
+
 static void take_message(struct lane *lane, struct message *message, int64_t now)
 {
     if (message->type == MESSAGE_STATUS)
         take_status(lane, message, now);
+    else if (message->type == MESSAGE_STARTED)
+        take_started(lane, message);
+    else if (message->type == MESSAGE_METRICS)
+        take_metrics(lane, message);
     else if (!puts_take_answer(&lane->puts, message) &&
              (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR))
         take_answer(lane, message);
@@ -176,6 +214,8 @@ static void lose(struct lane *lane, const struct fault *why, int64_t now)
         forget_job(lane, job);
         job->lost(job);
     }
+    while (lane->metrics_owed > 0 && lane->on_metrics)
+        take_metrics(lane, NULL);
 }
 
 static void go_on_connecting(struct lane *lane, int64_t now)

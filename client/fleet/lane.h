@@ -20,6 +20,8 @@ struct lane_job {
     void (*answered)(struct lane_job *job, struct message *message);
     /* The daemon is gone. The lane has forgotten the job. */
     void (*lost)(struct lane_job *job);
+    /* Its program has started; may be NULL. */
+    void (*started)(struct lane_job *job);
     char id[LANE_ID_SIZE];     /* on this connection */
     const struct tests *tests; /* NULL: none; borrowed until the answer */
     TAILQ_ENTRY(lane_job) link;
@@ -33,11 +35,19 @@ struct lane {
     TAILQ_HEAD(, lane_job) jobs;
     size_t n_jobs;
     uint64_t last_id;
-    size_t slots, others; /* others: slots taken by jobs of other clients */
-    size_t reserved;      /* what the worker has put aside of the slots, its jobs among them */
-    json_t *status;       /* the daemon's last one; NULL: none has come on this connection */
-    int64_t ask_ms;       /* when to ask for the next one */
-    bool is_silent;       /* has complained that there is no daemon */
+    size_t slots, others;     /* others: slots taken by jobs of other clients */
+    size_t reserved;          /* what the worker has put aside of the slots, its jobs among them */
+    json_t *status;           /* the daemon's last one; NULL: none has come on this connection */
+    int64_t ask_ms;           /* when to ask for the next one */
+    uint64_t n_asked, n_told; /* statuses, on all connections */
+    /* Both get ON_ARG, and may be NULL. The first: the status is the newest that was asked for so
+     * far. The second gets the metrics that lane_ask_metrics() has asked for, in that order; NULL
+     * for MESSAGE: the daemon was lost before, once for each that is owed. */
+    void (*on_status)(void *arg);
+    void (*on_metrics)(void *arg, const struct message *message);
+    void *on_arg;
+    size_t metrics_owed;
+    bool is_silent; /* has complained that there is no daemon */
 };
 
 /* LANE stays where it is. 0 or -ENOMEM. */
@@ -62,6 +72,13 @@ int lane_submit(struct lane *lane, struct lane_job *job, const char *text, size_
 
 /* Has the daemon cancel JOB, which is answered later. */
 void lane_cancel(struct lane *lane, struct lane_job *job);
+
+/* Has the daemon, which is ready, tell its status now. Returns the number of that: it is there once
+ * lane->n_told has reached it. */
+uint64_t lane_ask_status(struct lane *lane);
+
+/* Has the daemon, which is ready, tell its metrics. */
+void lane_ask_metrics(struct lane *lane);
 
 /* What to poll for, and when to call lane_pump() at the latest. */
 int lane_fd(const struct lane *lane);

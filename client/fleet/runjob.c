@@ -49,6 +49,7 @@ static bool on_sent(void *arg, natsMsg *reply)
     api_read(reply, &answer);
     if (answer.outcome == API_FULL || answer.outcome == API_AGAIN) {
         bus_complain(job->bus, "a job is not queued: %s; keeping it and trying again", answer.text);
+        (void)snprintf(job->why, sizeof(job->why), "%.127s", answer.text);
         return true;
     }
     job->request = 0;

@@ -52,6 +52,7 @@ struct runjob {
     uint64_t request;
     struct blob *blob;
     int64_t queued_ms;   /* when it was last put into the queue */
+    char why[128];       /* the last answer of a queue that did not take it */
     uint64_t queued_seq; /* of its message there; 0: unknown, since it was there already */
 };
 

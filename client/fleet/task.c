@@ -347,10 +347,21 @@ static void on_lost(struct lane_job *job)
     settle(task, "-NAK", TASK_BACK);
 }
 
+/* Tells whoever listens; nothing depends on it. */
+static void on_started(struct lane_job *job)
+{
+    struct task *task = container_of(job, struct task, job);
+    char subject[NAMES_SUBJECT_SIZE];
+    (void)snprintf(subject, sizeof(subject), "%s.started.%s.%s", bus_fleet(task->bus),
+                   task->names.run, task->names.token);
+    (void)bus_publish(task->bus, subject, NULL, "", 0);
+}
+
 static void run(struct task *task)
 {
     char why[128];
     task_enter(task, TASK_RUNNING);
+    task->job.started = on_started;
     task->job.answered = on_answered;
     task->job.lost = on_lost;
     task->job.tests = task->tests_ref ? &task->tests : NULL;

@@ -6,6 +6,7 @@
 #include "pulls.h"
 #include "streams.h"
 #include "task.h"
+#include "tell.h"
 
 #include "client/connection/interrupt.h"
 #include "client/terminal/text.h"
@@ -33,6 +34,7 @@ struct worker_lane {
     struct worker *worker;
     struct lane lane;
     struct pulls pulls;
+    struct tell tell;
 };
 
 struct worker {
@@ -229,6 +231,16 @@ static void announce(struct worker *worker, int64_t now)
         bus_request(worker->bus, subject, NULL, text.data, text.length, on_announced, worker);
 }
 
+/* Somebody asks the fleet. */
+static void on_ask(void *arg, natsMsg *message)
+{
+    struct worker *worker = arg;
+    if (tell_is_announce(message))
+        worker->announce_ms = 0;
+    for (size_t i = 0; i < worker->n_lanes; i++)
+        tell_answer(&worker->lanes[i].tell, message);
+}
+
 /* --- the loop ----------------------------------------------------------------------------- */
 
 static void begin_to_stop(struct worker *worker, int64_t now)
@@ -330,6 +342,7 @@ static int open_lanes(struct worker *worker, const struct worker_options *option
             return r;
         worker->n_lanes++;
         pulls_init(&at->pulls, worker->bus, &at->lane);
+        tell_init(&at->tell, worker->bus, &at->lane, &worker->tasks);
         (void)snprintf(all, sizeof(all), "%s.*", at->pulls.inbox);
         r = bus_watch(worker->bus, all, on_pulled, at);
         if (r < 0)
@@ -344,7 +357,10 @@ static int watch(struct worker *worker)
     (void)snprintf(subject, sizeof(subject), "%s.cancel", bus_fleet(worker->bus));
     int r = bus_watch(worker->bus, subject, on_cancel, worker);
     (void)snprintf(subject, sizeof(subject), "%s.wake", bus_fleet(worker->bus));
-    return r < 0 ? r : bus_watch(worker->bus, subject, on_wake, worker);
+    if (r == 0)
+        r = bus_watch(worker->bus, subject, on_wake, worker);
+    (void)snprintf(subject, sizeof(subject), "%s.ask", bus_fleet(worker->bus));
+    return r < 0 ? r : bus_watch(worker->bus, subject, on_ask, worker);
 }
 
 static void worker_deinit(struct worker *worker)
@@ -356,6 +372,7 @@ static void worker_deinit(struct worker *worker)
     }
     for (size_t i = 0; i < worker->n_lanes; i++) {
         pulls_clear(&worker->lanes[i].pulls);
+        tell_deinit(&worker->lanes[i].tell);
         lane_deinit(&worker->lanes[i].lane);
     }
     feeds_deinit(&worker->feeds);

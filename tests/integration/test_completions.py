@@ -194,9 +194,9 @@ def test_the_commands_of_the_fleet(shell):
     """They are another program's, whose completions rubricctl finds."""
     if not (COMPLETIONS / "rubricctl-fleet").exists():
         pytest.skip("this build has no rubricctl-fleet")
-    assert {"init", "worker", "batch", "grade", "status", "help"} <= shell.complete("rubricctl fleet ")
+    assert {"init", "worker", "batch", "grade", "serve", "status", "help"} <= shell.complete("rubricctl fleet ")
     assert shell.complete("rubricctl fleet wo") == {"worker"}
-    for command in ("init", "worker", "batch", "status"):
+    for command in ("init", "worker", "batch", "serve", "status"):
         shown = plain(shell.complete(f"rubricctl fleet {command} --"))
         assert shown == options_in_help(RUBRICCTL, "fleet", command), command
     assert plain(shell.complete("rubricctl fleet --server nats://x batch --output=x --ru")) == {"--run"}

@@ -12,8 +12,9 @@ from conftest import BUILD, ROOT
 
 IDMAP = ("rubricd-idmap.service", "rubricd-idmap.socket")
 HTTP = ("rubricd-http.service",) if (BUILD / "packaging/rubricd-http.service").exists() else ()
-FLEET = ("rubricd-fleet.service",) if (BUILD / "packaging/rubricd-fleet.service").exists() else ()
-UNITS = (*HTTP, *FLEET, "rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket", *IDMAP)
+FLEET = ("rubricd-fleet.service", "rubricd-fleet-serve.service") if (BUILD / "packaging/rubricd-fleet.service").exists() else ()
+FLEET_SOCKET = ("rubricd-fleet-serve.socket",) if FLEET else ()
+UNITS = (*HTTP, *FLEET, *FLEET_SOCKET, "rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket", *IDMAP)
 EXPOSURE_MAX = {"rubricd-idmap.service": 7}  # tenths
 PAGE = ROOT / "packaging/systemd/README.md"
 
@@ -40,7 +41,7 @@ def make_units(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket", *IDMAP, *HTTP, *FLEET])
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket", *IDMAP, *HTTP, *FLEET, *FLEET_SOCKET])
 def test_verify_is_silent(units, unit):
     if "@" in unit:
         shutil.copy(units / re.sub("@a", "@", unit), units / unit)

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "userrun.h"
+
+#include "feeds.h"
+
+#include "client/terminal/text.h"
+#include "proto/json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* A run without jobs for so long leaves nothing at the server. */
+#define IDLE_MS 10000
+#define SECOND_NS INT64_C(1000000000)
+
+static void enter(struct userrun_consumer *consumer, enum userrun_consumer_state state)
+{
+    static const _unused_ unsigned next[] = {
+        [USERRUN_NONE] = 1U << USERRUN_CREATING,
+        [USERRUN_CREATING] = 1U << USERRUN_THERE,
+        [USERRUN_THERE] = 1U << USERRUN_CREATING | 1U << USERRUN_ASKING,
+        [USERRUN_ASKING] = 1U << USERRUN_THERE | 1U << USERRUN_DELETING | 1U << USERRUN_NONE,
+        [USERRUN_DELETING] = 1U << USERRUN_NONE,
+    };
+    assert(next[consumer->state] >> state & 1);
+    consumer->state = state;
+}
+
+/* --- consumers ---------------------------------------------------------------------------- */
+
+/* Has the workers look at the list of consumers. */
+static void wake_workers(struct userrun *run)
+{
+    char wake[NAMES_SUBJECT_SIZE];
+    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(run->bus));
+    (void)bus_publish(run->bus, wake, NULL, "", 0);
+}
+
+/* Sends the request WHAT about CONSUMER. */
+static void ask(struct userrun_consumer *consumer, const char *what, const char *text, size_t n,
+                bus_reply *reply)
+{
+    struct userrun *run = consumer->run;
+    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
+    names_consumer(run->name, consumer->priority, name);
+    api_subject(what, bus_fleet(run->bus), STREAM_JOBS, name, subject, sizeof(subject));
+    consumer->request = bus_request(run->bus, subject, NULL, text, n, reply, consumer);
+}
+
+static bool on_created(void *arg, natsMsg *reply)
+{
+    struct userrun_consumer *consumer = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome != API_OK) {
+        bus_complain(consumer->run->bus, "run %s has no consumer yet: %s; trying again",
+                     consumer->run->name, answer.text);
+        return true;
+    }
+    consumer->request = 0;
+    enter(consumer, USERRUN_THERE);
+    wake_workers(consumer->run);
+    return false;
+}
+
+static void create(struct userrun_consumer *consumer)
+{
+    char text[2 * NAMES_SUBJECT_SIZE], name[NAMES_SUBJECT_SIZE];
+    struct userrun *run = consumer->run;
+    const char *fleet = bus_fleet(run->bus);
+    enter(consumer, USERRUN_CREATING);
+    consumer->is_wanted = false;
+    names_consumer(run->name, consumer->priority, name);
+    int n = snprintf(text, sizeof(text),
+                     "{\"stream_name\":\"%s-jobs\",\"config\":{\"durable_name\":\"%s\","
+                     "\"description\":\"%s\",\"ack_policy\":\"explicit\",\"ack_wait\":%" PRId64
+                     ",\"max_deliver\":-1,\"max_ack_pending\":-1,"
+                     "\"filter_subject\":\"%s.jobs.%s.p%" PRId64 ".>\"}}",
+                     fleet, name, run->digest, run->ack_wait_s * SECOND_NS, fleet, run->name,
+                     consumer->priority - NAMES_PRIORITY_MIN);
+    ask(consumer, "CONSUMER.DURABLE.CREATE", text, (size_t)n, on_created);
+}
+
+/* The consumer is no more. */
+static void end(struct userrun_consumer *consumer)
+{
+    enter(consumer, USERRUN_NONE);
+    wake_workers(consumer->run);
+    if (consumer->is_wanted)
+        create(consumer);
+}
+
+static bool on_deleted(void *arg, natsMsg *reply)
+{
+    struct userrun_consumer *consumer = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome == API_AGAIN)
+        return true;
+    consumer->request = 0;
+    end(consumer); /* or there was none */
+    return false;
+}
+
+static bool on_left(void *arg, natsMsg *reply)
+{
+    struct userrun_consumer *consumer = arg;
+    _cleanup_json_ json_t *info = NULL;
+    struct fault fault = FAULT_NULL;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome == API_AGAIN ||
+        json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
+                         &fault) < 0)
+        return true;
+    consumer->request = 0;
+    if (answer.outcome != API_OK) {
+        end(consumer);
+    } else if (consumer->is_wanted ||
+               json_integer_value(json_object_get(info, "num_pending")) > 0 ||
+               json_integer_value(json_object_get(info, "num_ack_pending")) > 0) {
+        consumer->is_wanted = false;
+        enter(consumer, USERRUN_THERE); /* the next tick asks again */
+    } else {
+        enter(consumer, USERRUN_DELETING);
+        ask(consumer, "CONSUMER.DELETE", "", 0, on_deleted);
+    }
+    return false;
+}
+
+void userrun_want(struct userrun *run, int64_t priority)
+{
+    struct userrun_consumer *consumer = &run->consumers[priority - NAMES_PRIORITY_MIN];
+    run->has_traces = true;
+    run->idle_ms = INT64_MAX;
+    if (consumer->state == USERRUN_NONE)
+        create(consumer);
+    else if (consumer->state != USERRUN_CREATING && consumer->state != USERRUN_THERE)
+        consumer->is_wanted = true;
+}
+
+/* --- what workers say --------------------------------------------------------------------- */
+
+static void on_known(_unused_ void *arg, _unused_ natsMsg *message, _unused_ uint64_t seq)
+{
+}
+
+static void on_ready(void *arg)
+{
+    struct userrun *run = arg;
+    run->is_ready = true;
+    run->ops->ready(run->arg);
+}
+
+static void on_result(void *arg, natsMsg *message, uint64_t seq)
+{
+    struct userrun *run = arg;
+    run->ops->result(run->arg, names_last(natsMsg_GetSubject(message)), message, seq);
+}
+
+static const struct reader_ops reader_ops = {on_known, on_ready, on_result};
+
+static void on_started(void *arg, natsMsg *message)
+{
+    struct userrun *run = arg;
+    run->ops->started(run->arg, names_last(natsMsg_GetSubject(message)));
+}
+
+/* --- the end of a busy time --------------------------------------------------------------- */
+
+static bool on_purged(void *arg, natsMsg *reply)
+{
+    struct userrun *run = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome == API_AGAIN)
+        return true;
+    run->n_sweeps--;
+    return false;
+}
+
+/* Removes what STREAM has of the run. */
+static void purge(struct userrun *run, enum fleet_stream stream)
+{
+    char subject[API_SUBJECT_SIZE], all[NAMES_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
+    api_subject("STREAM.PURGE", bus_fleet(run->bus), stream, NULL, subject, sizeof(subject));
+    names_of_run(bus_fleet(run->bus), stream, run->name, ">", all);
+    int n = snprintf(text, sizeof(text), "{\"filter\":\"%s\"}", all);
+    run->n_sweeps += bus_request(run->bus, subject, NULL, text, (size_t)n, on_purged, run) > 0;
+}
+
+void userrun_leave(struct userrun *run)
+{
+    for (size_t i = 0; i < TURNS_PRIORITIES; i++) {
+        if (run->consumers[i].state != USERRUN_THERE)
+            continue;
+        enter(&run->consumers[i], USERRUN_ASKING);
+        ask(&run->consumers[i], "CONSUMER.INFO", "", 0, on_left);
+    }
+    if (!run->has_traces)
+        return;
+    run->has_traces = false;
+    purge(run, STREAM_RESULTS);
+    purge(run, STREAM_MARKS);
+}
+
+bool userrun_is_left(const struct userrun *run)
+{
+    for (size_t i = 0; i < TURNS_PRIORITIES; i++)
+        if (run->consumers[i].state != USERRUN_NONE)
+            return false;
+    return run->n_sweeps == 0;
+}
+
+void userrun_tick(struct userrun *run, int64_t now, bool busy)
+{
+    (void)reader_go_on(&run->reader, now);
+    if (run->epoch != bus_epoch(run->bus)) {
+        run->epoch = bus_epoch(run->bus);
+        /* A server that has lost its disk has no consumers. */
+        for (size_t i = 0; busy && i < TURNS_PRIORITIES; i++)
+            if (run->consumers[i].state == USERRUN_THERE)
+                create(&run->consumers[i]);
+    }
+    if (busy || run->idle_ms == INT64_MAX)
+        run->idle_ms = busy ? INT64_MAX : now;
+    else if (now >= run->idle_ms + IDLE_MS) {
+        run->idle_ms = now;
+        userrun_leave(run);
+    }
+}
+
+/* --- making and ending -------------------------------------------------------------------- */
+
+int userrun_init(struct userrun *run, struct bus *bus, const char *name, const char *digest,
+                 int64_t ack_wait_s, const struct userrun_ops *ops, void *arg)
+{
+    char started[NAMES_SUBJECT_SIZE];
+    *run = (struct userrun){
+        .bus = bus,
+        .ack_wait_s = ack_wait_s,
+        .ops = ops,
+        .arg = arg,
+        .epoch = bus_epoch(bus),
+        .idle_ms = INT64_MAX,
+    };
+    (void)snprintf(run->name, sizeof(run->name), "%s", name);
+    (void)snprintf(run->digest, sizeof(run->digest), "%s", digest);
+    for (size_t i = 0; i < TURNS_PRIORITIES; i++) {
+        run->consumers[i].run = run;
+        run->consumers[i].priority = (int64_t)i + NAMES_PRIORITY_MIN;
+    }
+    (void)snprintf(started, sizeof(started), "%s.started.%s.*", bus_fleet(bus), run->name);
+    int r = bus_watch(bus, started, on_started, run);
+    return r < 0 ? r : reader_init(&run->reader, bus, run->name, &reader_ops, run);
+}
+
+void userrun_deinit(struct userrun *run)
+{
+    for (size_t i = 0; i < TURNS_PRIORITIES; i++)
+        if (run->consumers[i].run)
+            bus_forget(run->bus, run->consumers[i].request);
+    reader_deinit(&run->reader);
+}
