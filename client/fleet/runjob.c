@@ -17,7 +17,8 @@ _unused_ static bool may_follow(enum runjob_state from, enum runjob_state to)
         [RUNJOB_LOOKING] = TO(RUNJOB_CLEARING) | TO(RUNJOB_STORING) | TO(RUNJOB_SENDING) |
                            TO(RUNJOB_READING) | TO(RUNJOB_OVER),
         [RUNJOB_CLEARING] = TO(RUNJOB_STORING) | TO(RUNJOB_SENDING) | TO(RUNJOB_OVER),
-        [RUNJOB_STORING] = TO(RUNJOB_SENDING) | TO(RUNJOB_OVER),
+        [RUNJOB_STORING] =
+            TO(RUNJOB_SENDING) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
         [RUNJOB_SENDING] =
             TO(RUNJOB_QUEUED) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
         [RUNJOB_QUEUED] = TO(RUNJOB_STORING) | TO(RUNJOB_SENDING) | TO(RUNJOB_READING) |
@@ -236,8 +237,10 @@ void runjob_send_again(struct runjob *job, int64_t before_ms)
 
 bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq)
 {
-    if (job->state != RUNJOB_SENDING && job->state != RUNJOB_QUEUED)
+    /* One that is stored again may be answered meanwhile: it was in the queue before. */
+    if (job->state != RUNJOB_STORING && job->state != RUNJOB_SENDING && job->state != RUNJOB_QUEUED)
         return false;
+    job->blob = blob_free(job->blob);
     bus_forget(job->bus, job->request);
     job->request = 0;
     if (is_of(job, message)) {

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* A job of a run, without a server: this file stands in for the bus and for what stores large
+ * bodies. */
+#include "client/fleet/runjob.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define INLINE_MAX 8
+#define DIGEST_OF_JOB "d"
+
+static struct {
+    bus_reply *reply; /* of the last request */
+    blob_done *stored;
+    unsigned uploads, forgotten;
+    unsigned answered, failed;
+} seen;
+
+const char *bus_fleet(const struct bus *bus)
+{
+    (void)bus;
+    return "F";
+}
+
+uint64_t bus_request(struct bus *bus, const char *subject, const struct header *headers,
+                     const char *data, size_t n, bus_reply *reply, void *arg)
+{
+    (void)bus, (void)subject, (void)headers, (void)data, (void)n, (void)arg;
+    seen.reply = reply;
+    return 1;
+}
+
+void bus_forget(struct bus *bus, uint64_t number)
+{
+    (void)bus, (void)number;
+}
+
+bool bus_publish(struct bus *bus, const char *subject, const char *reply, const char *data,
+                 size_t n)
+{
+    (void)bus, (void)subject, (void)reply, (void)data, (void)n;
+    return true;
+}
+
+void bus_complain(struct bus *bus, const char *format, ...)
+{
+    (void)bus, (void)format;
+}
+
+size_t blobs_inline_max(const struct bus *bus)
+{
+    (void)bus;
+    return INLINE_MAX;
+}
+
+void blobs_ref(const struct bus *bus, const char *text, size_t n, const char *hex,
+               char ret[BLOBS_REF_SIZE])
+{
+    (void)bus, (void)text, (void)n, (void)hex;
+    (void)strcpy(ret, "ref");
+}
+
+struct blob *blob_up(struct bus *bus, struct bytes *take_text, const char *ref, blob_done *done,
+                     void *arg)
+{
+    (void)bus, (void)ref, (void)arg;
+    bytes_deinit(take_text);
+    seen.uploads++;
+    seen.stored = done;
+    return (struct blob *)&seen;
+}
+
+struct blob *blob_down(struct bus *bus, const char *ref, blob_done *done, void *arg)
+{
+    (void)bus, (void)ref, (void)done, (void)arg;
+    return NULL;
+}
+
+struct blob *blob_free(struct blob *blob)
+{
+    seen.forgotten += blob != NULL;
+    return NULL;
+}
+
+static void on_answered(struct runjob *job, struct bytes *text)
+{
+    (void)job;
+    assert_string_equal(text->data, "result");
+    seen.answered++;
+}
+
+static void on_failed(struct runjob *job, const char *code, const char *why)
+{
+    (void)job, (void)code, (void)why;
+    seen.failed++;
+}
+
+static void on_cleared(struct runjob *job)
+{
+    (void)job;
+}
+
+static const struct runjob_ops ops = {on_answered, on_failed, on_cleared};
+
+/* A job whose body does not fit into a message. The caller frees it. */
+static struct runjob *large_job(void)
+{
+    struct runjob *job = calloc(1, sizeof(*job));
+    assert_non_null(job);
+    memset(&seen, 0, sizeof(seen));
+    *job = (struct runjob){.run = "r", .ops = &ops, .token = "t", .digest = DIGEST_OF_JOB};
+    assert_int_equal(bytes_copy("a body of many bytes", 20, &job->body), 0);
+    return job;
+}
+
+static natsMsg *message_of(const char *text, const char *digest)
+{
+    natsMsg *message = NULL;
+    assert_int_equal(natsMsg_Create(&message, "s", NULL, text, (int)strlen(text)), NATS_OK);
+    if (digest)
+        assert_int_equal(natsMsgHeader_Set(message, API_DIGEST, digest), NATS_OK);
+    return message;
+}
+
+/* Brings JOB into the queue. */
+static void queue_it(struct runjob *job)
+{
+    runjob_begin(job);
+    assert_int_equal(job->state, RUNJOB_STORING);
+    seen.stored(job, NULL, NULL);
+    assert_int_equal(job->state, RUNJOB_SENDING);
+    natsMsg *stored = message_of("{\"stream\":\"F-jobs\",\"seq\":7}", NULL);
+    assert_false(seen.reply(job, stored));
+    natsMsg_Destroy(stored);
+    assert_int_equal(job->state, RUNJOB_QUEUED);
+}
+
+/* The body of a job that may be lost is stored again; its result can come in that moment. */
+static void test_an_answer_while_the_body_is_stored_again(void **state)
+{
+    struct runjob *job = large_job();
+    natsMsg *result = message_of("result", DIGEST_OF_JOB);
+    (void)state;
+    queue_it(job);
+    runjob_send_again(job, INT64_MAX);
+    assert_int_equal(job->state, RUNJOB_STORING);
+    assert_int_equal(seen.uploads, 2);
+    unsigned forgotten = seen.forgotten;
+    assert_true(runjob_take(job, result, 9));
+    assert_int_equal(seen.forgotten, forgotten + 1);
+    assert_int_equal(job->state, RUNJOB_OVER);
+    assert_int_equal(seen.answered, 1);
+    assert_int_equal(seen.failed, 0);
+    natsMsg_Destroy(result);
+    runjob_free(job);
+}
+
+/* An answer to another job of the same id is none: it is deleted, and the job goes on. */
+static void test_a_foreign_answer_while_the_body_is_stored(void **state)
+{
+    struct runjob *job = large_job();
+    natsMsg *foreign = message_of("result", "other");
+    natsMsg *deleted = message_of("{\"success\":true}", NULL);
+    (void)state;
+    runjob_begin(job);
+    assert_false(runjob_take(job, foreign, 9));
+    assert_int_equal(job->state, RUNJOB_CLEARING);
+    assert_false(seen.reply(job, deleted));
+    assert_int_equal(job->state, RUNJOB_STORING);
+    assert_int_equal(seen.answered + seen.failed, 0);
+    natsMsg_Destroy(foreign);
+    natsMsg_Destroy(deleted);
+    runjob_free(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_answer_while_the_body_is_stored_again),
+        cmocka_unit_test(test_a_foreign_answer_while_the_body_is_stored),
+    };
+    /* The library frees messages only once it has been opened. */
+    if (nats_Open(-1) != NATS_OK)
+        return 1;
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    nats_Close();
+    return failures;
+}
