@@ -36,6 +36,7 @@ void fleet_program_init(struct fleet_program *ret)
     ret->commands[n++] = &fleet_worker;
     ret->commands[n++] = &ret->batch;
     ret->commands[n++] = &ret->grade;
+    ret->commands[n++] = &fleet_push_bench;
     ret->commands[n++] = &fleet_status;
     ret->program = (struct program){
         .name = "rubricctl fleet",

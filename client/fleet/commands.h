@@ -7,12 +7,13 @@
 extern const struct command fleet_init;
 extern const struct command fleet_worker;
 extern const struct command fleet_status;
+extern const struct command fleet_push_bench;
 
 /* Commands of rubricctl with a fleet behind them. */
 struct command fleet_batch(void);
 struct command fleet_grade(void);
 
-enum { FLEET_COMMANDS = 5 };
+enum { FLEET_COMMANDS = 6 };
 
 /* The program, and the commands that are made while it runs. */
 struct fleet_program {
