@@ -14,9 +14,12 @@
 #define READING_MAX 32
 /* Begins anew so often when files change while they are read. */
 #define TRIES_MAX 3
-#define FAILURE_MS 1000
-#define MS_PER_S 1000
-#define NS_PER_MS 1000000
+#define FAILURE_NS INT64_C(1000000000)
+#define NS_PER_S INT64_C(1000000000)
+/* To ask for the identities of more files than these takes long enough that what was found stands
+ * for so many times that long. */
+#define MANY_NODES 64
+#define STANDS_TIMES 16
 
 enum entry_state {
     ENTRY_KNOWN,   /* `digest` says what there is to say */
@@ -29,7 +32,8 @@ struct entry {
     struct tree tree;
     struct tree_cursor cursor;
     struct rubric_digest digest;
-    int64_t failed_ms; /* when it was found to have no digest */
+    int64_t failed_ns; /* when it was found to have no digest */
+    int64_t until_ns;  /* until then nobody looks again */
     bool is_listed;    /* for digests_work() */
     TAILQ_ENTRY(entry) link, of_work;
 };
@@ -42,11 +46,11 @@ struct digests {
     size_t n, n_work;
 };
 
-static int64_t now_ms(void)
+static int64_t now_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * MS_PER_S + now.tv_nsec / NS_PER_MS;
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
 int digests_new(struct digests **ret)
@@ -87,7 +91,7 @@ static void fail(struct entry *entry, int r, const struct fault *fault)
 {
     tree_cursor_deinit(&entry->cursor);
     entry->state = ENTRY_KNOWN;
-    entry->failed_ms = now_ms();
+    entry->failed_ns = now_ns();
     entry->digest = (struct rubric_digest){.is_short = is_shortage(-r)};
     (void)snprintf(entry->digest.why, sizeof(entry->digest.why), "%s",
                    *fault->text ? fault->text : strerror(-r));
@@ -121,13 +125,26 @@ static int finish(struct entry *entry)
     return 0;
 }
 
+/* Whether the files are as they were. */
+static bool is_current(struct entry *entry, const struct tree_place *place)
+{
+    if (entry->tree.n <= MANY_NODES)
+        return tree_is_current(&entry->tree, place);
+    int64_t before_ns = now_ns();
+    if (before_ns < entry->until_ns)
+        return true;
+    bool is_current = tree_is_current(&entry->tree, place);
+    int64_t after_ns = now_ns();
+    entry->until_ns = is_current ? after_ns + STANDS_TIMES * (after_ns - before_ns) : 0;
+    return is_current;
+}
+
 /* Whether what is known holds now. */
-static bool holds(const struct entry *entry, const struct tree_place *place)
+static bool holds(struct entry *entry, const struct tree_place *place)
 {
     if (entry->state != ENTRY_KNOWN)
         return false;
-    return *entry->digest.hex ? tree_is_current(&entry->tree, place)
-                              : now_ms() < entry->failed_ms + FAILURE_MS;
+    return *entry->digest.hex ? is_current(entry, place) : now_ns() < entry->failed_ns + FAILURE_NS;
 }
 
 /* Takes one step. 1: the files are digested; 0: the budget is used up. */
@@ -162,7 +179,7 @@ static bool update(struct entry *entry, const struct tree_place *place, uint64_t
         if (r == -EAGAIN) {
             entry->state = ENTRY_KNOWN; /* begin again */
             entry->digest.hex[0] = '\0';
-            entry->failed_ms = INT64_MIN / 2;
+            entry->failed_ns = INT64_MIN / 2;
             continue;
         }
         if (r < 0)
@@ -218,7 +235,7 @@ static struct entry *find_or_add(struct digests *digests, const char *root, cons
     if (!entry)
         return NULL;
     entry->cursor = (struct tree_cursor)TREE_CURSOR_NULL;
-    entry->failed_ms = INT64_MIN / 2;
+    entry->failed_ns = INT64_MIN / 2;
     entry->root = strdup(root);
     entry->name = strdup(name);
     if (!entry->root || !entry->name) {

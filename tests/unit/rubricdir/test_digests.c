@@ -312,6 +312,26 @@ static void test_change_between_portions(void **state)
     (void)digests_free(fresh);
 }
 
+/* So many files are not looked at for each job, and a change is seen all the same. */
+static void test_many_files(void **state)
+{
+    struct fixture *f = *state;
+    char name[32];
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(name, sizeof(name), "c/sub/%d", i);
+        put(f, name, "");
+    }
+    wait_ms(60);
+    struct rubric_digest first = look(f, ALL);
+    assert_string_equal(look(f, ALL).hex, first.hex);
+    put(f, "c/rubric.py", "other");
+    int tries = 0;
+    while (strcmp(look(f, ALL).hex, first.hex) == 0) {
+        wait_ms(1);
+        assert_in_range(++tries, 1, 10000);
+    }
+}
+
 /* More directories than are remembered. */
 static void test_many_directories(void **state)
 {
@@ -335,15 +355,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_what_counts),
-        TEST(test_writes_in_one_tick),
-        TEST(test_links),
-        TEST(test_links_that_lead_nowhere),
-        TEST(test_bounds),
-        TEST(test_unreadable),
-        TEST(test_portions),
-        TEST(test_change_between_portions),
-        TEST(test_many_directories),
+        TEST(test_what_counts), TEST(test_writes_in_one_tick),
+        TEST(test_links),       TEST(test_links_that_lead_nowhere),
+        TEST(test_bounds),      TEST(test_unreadable),
+        TEST(test_portions),    TEST(test_change_between_portions),
+        TEST(test_many_files),  TEST(test_many_directories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
