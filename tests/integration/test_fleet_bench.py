@@ -95,6 +95,8 @@ def test_hosts_without_the_bench_fetch_it(fleet, helped, bench, tmp_path):
     assert all(line["score"]["passed"] and line["rubric_digest"] == digest for line in lines.values())
     used = [name for name in "ab" if cached(fleet, name)]
     assert used, "at least one host had work"
+    for worker in fleet.workers:
+        worker.stop()
     for name in used:
         assert cached(fleet, name) == [digest]
         assert digest_of(cache_of(fleet, name) / digest / "h") == digest

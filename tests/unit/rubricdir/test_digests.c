@@ -291,6 +291,70 @@ static void test_portions(void **state)
     assert_int_equal(count_descriptors(), descriptors);
 }
 
+/* Reads the directory and its files into TREE. */
+static void read_whole(struct fixture *f, struct tree *tree)
+{
+    const struct tree_place place = {f->fd, "c"};
+    struct tree_cursor cursor = TREE_CURSOR_NULL;
+    uint64_t budget = ALL;
+    assert_int_equal(tree_read(&place, tree, NULL), 0);
+    assert_int_equal(tree_hash(tree, &place, &cursor, &budget, NULL), 1);
+    tree_cursor_deinit(&cursor);
+}
+
+/* What has just changed may change again without another time stamp: it is not trusted yet. */
+static void test_young(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    bool was_distrusted = false, was_adopted = true;
+    wait_ms(60); /* the directories are not young */
+    for (int i = 0; i < 100 && (!was_distrusted || was_adopted); i++) { /* a busy host is slow */
+        struct tree tree = TREE_NULL, next = TREE_NULL;
+        put(f, "c/rubric.py", "abc");
+        read_whole(f, &tree);
+        was_distrusted |= !tree_is_current(&tree, &place);
+        assert_int_equal(tree_read(&place, &next, NULL), 0);
+        tree_adopt(&next, &tree);
+        assert_string_equal(next.nodes[1].name, "rubric.py");
+        was_adopted &= next.nodes[1].is_hashed;
+        tree_deinit(&tree);
+        tree_deinit(&next);
+    }
+    assert_true(was_distrusted && !was_adopted);
+    bool is_trusted = false;
+    for (int i = 0; i < 10000 && !is_trusted; i++) {
+        struct tree tree = TREE_NULL;
+        wait_ms(1);
+        read_whole(f, &tree);
+        is_trusted = tree_is_current(&tree, &place);
+        tree_deinit(&tree);
+    }
+    assert_true(is_trusted);
+}
+
+/* A file that changes while it is read has no digest. */
+static void test_change_while_it_is_read(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    struct tree_cursor cursor = TREE_CURSOR_NULL;
+    struct tree tree = TREE_NULL;
+    uint64_t budget = 2 * PORTION;
+    put(f, "c/a", "");
+    assert_int_equal(truncate(f->path, BIG), 0);
+    assert_int_equal(tree_read(&place, &tree, NULL), 0);
+    assert_int_equal(tree_hash(&tree, &place, &cursor, &budget, NULL), 0);
+    assert_true(cursor.fd >= 0);
+    int fd = open(at(f, "c/a"), O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "x", 1, 0), 1); /* its size stays */
+    (void)close(fd);
+    budget = ALL;
+    assert_int_equal(tree_hash(&tree, &place, &cursor, &budget, NULL), -EAGAIN);
+    assert_int_equal(cursor.fd, -1);
+    tree_deinit(&tree);
+}
+
 /* What changes between two portions begins anew. */
 static void test_change_between_portions(void **state)
 {
@@ -358,6 +422,7 @@ int main(void)
         TEST(test_what_counts), TEST(test_writes_in_one_tick),
         TEST(test_links),       TEST(test_links_that_lead_nowhere),
         TEST(test_bounds),      TEST(test_unreadable),
+        TEST(test_young),       TEST(test_change_while_it_is_read),
         TEST(test_portions),    TEST(test_change_between_portions),
         TEST(test_many_files),  TEST(test_many_directories),
     };

@@ -170,6 +170,25 @@ static void test_bound(void **state)
     assert_int_equal(count_entries(f->cache.path), 3);
 }
 
+static void test_the_oldest_goes(void **state)
+{
+    static const char orders[][2] = {{'b', 'c'}, {'c', 'b'}};
+    struct fixture *f = *state;
+    char hex[RUBRICDIR_DIGEST_SIZE];
+    for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+        f->cache.max_bytes = MANY;
+        store(f, 'b', "b");
+        store(f, 'c', "c");
+        set_used(f, orders[i][0], 100);
+        set_used(f, orders[i][1], 200);
+        f->cache.max_bytes = 100000; /* two of them */
+        store(f, 'd', "d");
+        assert_false(has(f, orders[i][0]));
+        assert_true(has(f, orders[i][1]));
+        benchcache_drop(&f->cache, digest('d', hex));
+    }
+}
+
 static void test_drop(void **state)
 {
     struct fixture *f = *state;
@@ -222,8 +241,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_store_and_use), TEST(test_abandon_and_left_overs), TEST(test_bound),
-        TEST(test_drop),          TEST(test_writes_stay_inside),     TEST(test_names_and_paths),
+        TEST(test_store_and_use),
+        TEST(test_abandon_and_left_overs),
+        TEST(test_bound),
+        TEST(test_the_oldest_goes),
+        TEST(test_drop),
+        TEST(test_writes_stay_inside),
+        TEST(test_names_and_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
