@@ -7,7 +7,7 @@
 
 /* Directories that could not be had are remembered, so many and so long. */
 #define MISSING_MAX 16
-#define MISSING_MS 3000
+#define MISSING_MS 5000
 
 /* A directory that is being fetched. */
 struct fetch {

@@ -85,9 +85,11 @@ void taskbench_fetch(struct taskbench *bench)
 void taskbench_reason(const struct taskbench *bench, const char *why, char ret[FAULT_MAX])
 {
     struct fault fault = FAULT_NULL;
-    (void)fault_set(&fault,
-                    "no host has the rubric of %.100s with the digest %s, and the fleet has not "
-                    "got it (%.150s): `rubricctl fleet push-bench` stores it there",
-                    bench->task_class, bench->digest, why);
+    (void)fault_set(
+        &fault,
+        "none of the hosts that were tried (%d times) has the rubric of %.100s with the "
+        "digest %s, and the fleet has not got it (%.150s): `rubricctl fleet push-bench` "
+        "stores it there",
+        TASKBENCH_DELIVERIES_MAX, bench->task_class, bench->digest, why);
     (void)snprintf(ret, FAULT_MAX, "%s", fault.text);
 }

@@ -13,8 +13,8 @@
 
 /* A job whose rubric is not to be had is handed back with this verb, for another host to try it a
  * little later (nanoseconds), until it was delivered so often. */
-#define TASKBENCH_BACK "-NAK {\"delay\":2000000000}"
-#define TASKBENCH_DELIVERIES_MAX 5
+#define TASKBENCH_BACK "-NAK {\"delay\":500000000}"
+#define TASKBENCH_DELIVERIES_MAX 20
 
 struct taskbench {
     struct benches *benches; /* borrowed; NULL: this worker has no cache */
@@ -44,5 +44,5 @@ bool taskbench_is_missing(const struct taskbench *bench, const struct message *m
 /* Fetches the directory; bench->wait.done is called. */
 void taskbench_fetch(struct taskbench *bench);
 
-/* Says that the rubric is nowhere to be had, because of WHY. */
+/* Says that the rubric was not to be had, because of WHY. */
 void taskbench_reason(const struct taskbench *bench, const char *why, char ret[FAULT_MAX]);
