@@ -61,6 +61,7 @@ enum sut_status {
 struct rubric_spec {
     char *task_class;   /* [A-Za-z0-9][A-Za-z0-9._-]* */
     char *bench_root;   /* absolute, or NULL: the daemon's default */
+    char *digest;       /* that the rubric's directory must have: 64 digits; NULL: any */
     struct bytes input; /* stdin of the rubric: {"case": ..., "harness_output": ...} */
     bool cold;          /* start a new interpreter instead of forking the waiting one */
     enum sut_status sut;

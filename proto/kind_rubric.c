@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Of SHA-256. */
+#define RUBRIC_DIGEST_DIGITS 64
+
 static bool is_alnum(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -33,6 +36,18 @@ static int check_bench_root(const json_t *value, struct fault *fault)
     if (strlen(path) >= 4096)
         return fault_set(fault, "job.bench_root: longer than 4095 bytes");
     return 0;
+}
+
+static int check_digest(const json_t *value, struct fault *fault)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *text = json_string_value(value);
+    if (strlen(text) == RUBRIC_DIGEST_DIGITS && strspn(text, digits) == RUBRIC_DIGEST_DIGITS)
+        return 0;
+    return fault_set(fault,
+                     "job.rubric_digest: \"%.*s\" is not a digest (64 hexadecimal digits in lower "
+                     "case)",
+                     SHOWN(text));
 }
 
 /* Reads `case.rubric_wall_clock_seconds`; absent, null and 0 mean the default. */
@@ -83,6 +98,7 @@ enum {
     RUBRIC_CASE,
     RUBRIC_HARNESS_OUTPUT,
     RUBRIC_BENCH_ROOT,
+    RUBRIC_DIGEST,
     RUBRIC_SUT,
     RUBRIC_WARM,
     RUBRIC_FIELDS,
@@ -94,6 +110,7 @@ static const struct field rubric_fields[RUBRIC_FIELDS] = {
     [RUBRIC_CASE] = {"case", FIELD_OBJECT, FIELD_REQUIRED},
     [RUBRIC_HARNESS_OUTPUT] = {"harness_output", FIELD_OBJECT, FIELD_REQUIRED},
     [RUBRIC_BENCH_ROOT] = {"bench_root", FIELD_TEXT, FIELD_NULLABLE},
+    [RUBRIC_DIGEST] = {"rubric_digest", FIELD_TEXT, FIELD_NULLABLE},
     [RUBRIC_SUT] = {"sut", FIELD_OBJECT, FIELD_NULLABLE},
     [RUBRIC_WARM] = {"warm", FIELD_BOOLEAN, FIELD_NULLABLE},
 };
@@ -135,6 +152,8 @@ static int decode_rubric(const json_t *const values[], const struct request_poli
     int r = check_task_class(values[RUBRIC_TASK_CLASS], fault);
     if (r == 0 && values[RUBRIC_BENCH_ROOT])
         r = check_bench_root(values[RUBRIC_BENCH_ROOT], fault);
+    if (r == 0 && values[RUBRIC_DIGEST])
+        r = check_digest(values[RUBRIC_DIGEST], fault);
     if (r == 0)
         r = decode_case_wall_clock(
             json_object_get(values[RUBRIC_CASE], "rubric_wall_clock_seconds"),
@@ -145,6 +164,8 @@ static int decode_rubric(const json_t *const values[], const struct request_poli
         r = job_copy_text(values[RUBRIC_TASK_CLASS], &rubric->task_class);
     if (r == 0 && values[RUBRIC_BENCH_ROOT])
         r = job_copy_text(values[RUBRIC_BENCH_ROOT], &rubric->bench_root);
+    if (r == 0 && values[RUBRIC_DIGEST])
+        r = job_copy_text(values[RUBRIC_DIGEST], &rubric->digest);
     if (r == 0)
         r = print_input(values, places, &rubric->input);
     return r;
@@ -161,6 +182,7 @@ static void free_spec(struct job_spec *job)
     struct rubric_spec *spec = &job->rubric;
     free(spec->task_class);
     free(spec->bench_root);
+    free(spec->digest);
     bytes_deinit(&spec->input);
     bytes_deinit(&spec->sut_detail);
 }

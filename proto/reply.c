@@ -15,6 +15,7 @@ static const struct {
     [ERROR_CANCELLED] = {"cancelled", false},
     [ERROR_DRAINING] = {"draining", true},
     [ERROR_RUBRIC_NOT_FOUND] = {"rubric_not_found", false},
+    [ERROR_ANOTHER_RUBRIC] = {"another_rubric", false},
     [ERROR_NOT_PERMITTED] = {"not_permitted", false},
     [ERROR_MODULE_NOT_FOUND] = {"module_not_found", false},
     [ERROR_LANGUAGE_NOT_FOUND] = {"language_not_found", false},
@@ -195,6 +196,20 @@ static void print_files(struct printer *printer, const struct reply_files *files
 }
 
 /* Prints the fields that only some kinds of job have. */
+/* Says which rubric graded, or why that is not known. */
+static void print_rubric_digest(struct printer *printer, const struct reply_result *result)
+{
+    name_word(printer, "rubric_digest", result->rubric_digest);
+    if (!result->no_rubric_digest)
+        return;
+    _cleanup_json_ json_t *why =
+        json_text(result->no_rubric_digest, strlen(result->no_rubric_digest));
+    printer_name(printer, "rubric_digest");
+    printer_word(printer, "null");
+    printer_name(printer, "no_rubric_digest");
+    printer_value(printer, why);
+}
+
 static void print_optional(struct printer *printer, const struct reply_result *result)
 {
     name_word(printer, "reason", result->reason);
@@ -204,6 +219,7 @@ static void print_optional(struct printer *printer, const struct reply_result *r
     name_word(printer, "verdict", result->verdict);
     name_word(printer, "mode", result->mode);
     name_word(printer, "interpreter", result->interpreter);
+    print_rubric_digest(printer, result);
     name_value(printer, "assertions", result->assertions);
     name_value(printer, "transcript", result->transcript);
     name_value(printer, "language", result->language);

@@ -20,6 +20,7 @@ enum error_code {
     ERROR_CANCELLED,
     ERROR_DRAINING,
     ERROR_RUBRIC_NOT_FOUND,
+    ERROR_ANOTHER_RUBRIC,
     ERROR_NOT_PERMITTED,
     ERROR_MODULE_NOT_FOUND,
     ERROR_LANGUAGE_NOT_FOUND,
@@ -93,6 +94,8 @@ struct reply_result {
     const char *verdict;              /* a word; NULL: this kind has none */
     const char *mode;                 /* "isolated" ...; NULL: this kind has none */
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
+    const char *rubric_digest;        /* 64 digits; NULL: none */
+    const char *no_rubric_digest;     /* why there is none; NULL: there is one, or no rubric ran */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
     const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
     const json_t *language;           /* {name, ...}, borrowed; NULL: this kind has none */

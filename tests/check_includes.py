@@ -46,7 +46,7 @@ DAEMON = [
 HTTP = ["client/http", *CLIENT[CLIENT.index("client/connection") :]]
 # The fleet has commands of rubricctl in it, with something else than a daemon behind them.
 FLEET = ["client/fleet", *CLIENT[CLIENT.index("client/commands") :]]
-LIBRARIES = ["conf", "proto"]
+LIBRARIES = ["conf", "rubricdir", "proto"]
 PROGRAMS = [CLIENT + LIBRARIES, HTTP + LIBRARIES, FLEET + LIBRARIES, DAEMON + LIBRARIES]
 ROOMS = ["client/http", "client/fleet"] + CLIENT + DAEMON + LIBRARIES
 

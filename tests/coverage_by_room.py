@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("daemon", "client", "conf", "proto")
+FOLDERS = ("daemon", "client", "conf", "rubricdir", "proto")
 
 
 def main():

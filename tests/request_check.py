@@ -76,6 +76,7 @@ SUBMIT_FIELDS = [
     ("job.case", "an object", (dict,), False),
     ("job.harness_output", "an object", (dict,), False),
     ("job.bench_root", "a string", (str,), True),
+    ("job.rubric_digest", "a string", (str,), True),
     ("job.sut", "an object", (dict,), True),
     ("job.sut.status", "a string", (str,), True),
     ("job.sut.detail", "a string", (str,), True),
@@ -89,6 +90,7 @@ def mistyped():
                 yield path, value, f"{path}: expected {what}, got {got(value)}"
 
 
+DIGEST_RULE = "is not a digest (64 hexadecimal digits in lower case)"
 TASK_CLASS_RULE = "is not a task class name ([A-Za-z0-9][A-Za-z0-9._-]*, at most 255 bytes)"
 SECONDS = "job.case.rubric_wall_clock_seconds"
 # The ceilings of the limits that are integers.
@@ -131,6 +133,10 @@ BAD_SUBMITS = [
     ("job.bench_root", "bench", 'job.bench_root: "bench" is not an absolute path'),
     ("job.bench_root", "/a\0", "job.bench_root: contains a NUL character"),
     ("job.bench_root", "/" + "a" * 4095, "job.bench_root: longer than 4095 bytes"),
+    ("job.rubric_digest", "", f'job.rubric_digest: "" {DIGEST_RULE}'),
+    ("job.rubric_digest", "A" * 64, f'job.rubric_digest: "{"A" * 64}" {DIGEST_RULE}'),
+    ("job.rubric_digest", "0" * 63, f'job.rubric_digest: "{"0" * 63}" {DIGEST_RULE}'),
+    ("job.rubric_digest", "0" * 65, f'job.rubric_digest: "{"0" * 65}" {DIGEST_RULE}'),
     ("job.sut.status", "", "job.sut.status: expected ok, exception or timeout"),
     ("job.sut.status", "failed", "job.sut.status: expected ok, exception or timeout"),
     ("job.sut.status", "ok\0", "job.sut.status: contains a NUL character"),
@@ -168,6 +174,7 @@ GOOD_SUBMITS = [
     ("job.limits", {}),
     ("job.sut.detail", None),
     ("job.bench_root", "/" + "a" * 4094),
+    ("job.rubric_digest", "0123456789abcdef" * 4),
     ("job.task_class", "a" * 255),
     ("job.task_class", "0.._-"),
     (SECONDS, None),

@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRA = ("--extra-arg=-UNDEBUG", "--extra-arg=-Wno-unknown-warning-option")
-FOLDERS = ("proto", "conf", "daemon", "client", "packaging")
+FOLDERS = ("proto", "rubricdir", "conf", "daemon", "client", "packaging")
 FORGET_S = 30 * 24 * 3600
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* SHA-256 of JSON in canonical form and of files, as 64 hexadecimal digits. */
+/* SHA-256 of JSON in canonical form, as 64 hexadecimal digits. */
 
 #include "proto/json.h"
 
@@ -8,9 +8,6 @@
 
 /* Digests VALUE as compact JSON with sorted keys. 0 or -ENOMEM. */
 int digest_json(const json_t *value, char ret[DIGEST_SIZE]);
-
-/* Digests the regular file at PATH. Negative errno; -ENOTSUP if it is not a regular file. */
-int digest_file(const char *path, char ret[DIGEST_SIZE]);
 
 /* Returns the first 64 bits of a digest; 0 if TEXT (may be NULL) is not one. */
 uint64_t digest_head(const char *text);

@@ -116,7 +116,7 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
     if (depth_of(job) >= JSON_DEPTH_MAX)
         return fault_set(fault, "nested deeper than %d levels", JSON_DEPTH_MAX - 1);
 
-    submission.run = runinfo_make(job, &submission.id);
+    submission.run = runinfo_make(job, &submission.id, policy->digests);
     if (!submission.run)
         return -ENOMEM;
     _cleanup_json_ json_t *own_tests = json_incref(json_object_get(job, "tests"));

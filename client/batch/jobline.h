@@ -9,8 +9,9 @@
 #include <sys/types.h>
 
 struct jobline_policy {
-    const char *bench_root; /* absolute; for rubric jobs that name none. NULL: none */
-    size_t max_frame;       /* bytes that the daemon takes */
+    const char *bench_root;  /* absolute; for rubric jobs that name none. NULL: none */
+    size_t max_frame;        /* bytes that the daemon takes */
+    struct digests *digests; /* see runinfo_make(); may be NULL */
 };
 
 struct submission {

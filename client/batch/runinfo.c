@@ -4,14 +4,15 @@
 
 #include "proto/printer.h"
 #include "proto/util.h"
+#include "rubricdir/digests.h"
 
-#include <linux/limits.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 
 /* Members of a job that differ between two answers to the same case. */
 static const char *const of_the_answer[] = {
-    "bench_root", "sut", "harness_output", "generation", "code", "language",
+    "bench_root", "rubric_digest", "sut", "harness_output", "generation", "code", "language",
 };
 
 /* Adds the digests of the job and of its case. */
@@ -37,20 +38,23 @@ static int put_digests(json_t *run, json_t *job)
     return 0;
 }
 
-/* The daemon runs as another user and may read another file: this digest is of what we can read. */
-static int put_rubric_digest(json_t *run, const json_t *job, const char *task_class)
+/* The daemon runs as another user and may read other files: this digest is of what we can read. */
+static int put_rubric_digest(json_t *run, const json_t *job, const char *task_class,
+                             struct digests *digests)
 {
-    char path[PATH_MAX], digest[DIGEST_SIZE];
-    const char *root = json_string_value(json_object_get(job, "bench_root"));
-    if (!root || strchr(task_class, '/'))
+    struct rubric_digest digest;
+    const char *path = json_string_value(json_object_get(job, "bench_root"));
+    if (!digests || !path || !manifest_is_name(task_class) || strchr(task_class, '/'))
         return 0;
-    int n = snprintf(path, sizeof(path), "%s/%s/rubric.py", root, task_class);
-    if (n >= (int)sizeof(path) || digest_file(path, digest) < 0)
+    _cleanup_close_ int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
         return 0;
-    return json_object_set_new(run, "rubric_digest", json_string(digest));
+    const struct tree_place place = {root, task_class};
+    digests_look(digests, path, &place, UINT64_MAX, &digest);
+    return *digest.hex ? json_object_set_new(run, "rubric_digest", json_string(digest.hex)) : 0;
 }
 
-json_t *runinfo_make(json_t *job, const struct bytes *id)
+json_t *runinfo_make(json_t *job, const struct bytes *id, struct digests *digests)
 {
     const char *task_class = json_string_value(json_object_get(job, "task_class"));
     _cleanup_json_ json_t *run =
@@ -61,7 +65,7 @@ json_t *runinfo_make(json_t *job, const struct bytes *id)
         return NULL;
     if (task_class && *task_class &&
         (json_object_set_new(run, "task_class", json_string(task_class)) < 0 ||
-         put_rubric_digest(run, job, task_class) < 0))
+         put_rubric_digest(run, job, task_class, digests) < 0))
         return NULL;
     return TAKE_PTR(run);
 }

@@ -5,9 +5,12 @@
 
 #include "client/connection/message.h"
 
+struct digests; /* rubricdir/digests.h */
+
 /* Makes what is known before the job is submitted: its case and the digests. JOB is as it will be
- * submitted, without its id. NULL when memory runs out. */
-json_t *runinfo_make(json_t *job, const struct bytes *id);
+ * submitted, without its id. DIGESTS remembers those of rubrics' directories; NULL: they are not
+ * wanted. NULL when memory runs out. */
+json_t *runinfo_make(json_t *job, const struct bytes *id, struct digests *digests);
 
 /* Notes that the job is the SAMPLE'th of the case CASE_ID. 0 or -ENOMEM. */
 int runinfo_set_sample(json_t *run, const struct bytes *case_id, uint64_t sample);
@@ -38,5 +41,5 @@ int runinfo_set_host(json_t *run, json_t *take_host);
 /* Adds RUN as the last member of the JSON object in LINE. 0 or -ENOMEM. */
 int runinfo_splice(struct bytes *line, const json_t *run);
 
-/* Returns a number that changes when the job changes, or its rubric if that file can be read. */
+/* Returns a number that changes when the job changes, or its rubric if that can be read. */
 uint64_t runinfo_identity(const json_t *run);

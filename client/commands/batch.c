@@ -8,6 +8,7 @@
 #include "client/terminal/text.h"
 #include "proto/request.h"
 #include "proto/util.h"
+#include "rubricdir/digests.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct batch {
 static void batch_deinit(struct batch *batch)
 {
     input_deinit(&batch->input);
+    batch->policy.digests = digests_free(batch->policy.digests);
     json_decref(batch->job);
     bytes_deinit(&batch->case_id);
 }
@@ -171,7 +173,7 @@ static enum exit_status run_jobs(const struct globals *globals, const struct bat
     _cleanup_(flakiness_deinit) struct flakiness flakiness = FLAKINESS_NULL;
     size_t max_line = MAX(engine.session.max_frame, LINE_BYTES_MAX);
     if (input_init(&batch.input, files->items, files->n, max_line) < 0 ||
-        flakiness_init(&flakiness) < 0) {
+        digests_new(&batch.policy.digests) < 0 || flakiness_init(&flakiness) < 0) {
         complain("out of memory");
         return STATUS_USAGE;
     }

@@ -12,6 +12,7 @@
 #define API_DIGEST "Rubricd-Digest" /* SHA-256 of the job that this is, or is the result of */
 #define API_BODY "Rubricd-Body"     /* the body is not here but in the inputs: "HEX CHUNKS" */
 #define API_TESTS "Rubricd-Tests"   /* the tests that the job names are in the inputs, as above */
+#define API_BENCH "Rubricd-Bench"   /* the rubric that the job is to have: "DIGEST TASK_CLASS" */
 #define API_TYPE "Rubricd-Type"     /* of a result: "result" or "error" */
 #define API_HOST "Rubricd-Host"     /* of a result: the worker */
 #define API_EXPECT "Nats-Expected-Last-Subject-Sequence"

@@ -37,6 +37,7 @@ void fleet_program_init(struct fleet_program *ret)
     ret->commands[n++] = &ret->batch;
     ret->commands[n++] = &ret->grade;
     ret->commands[n++] = &fleet_serve;
+    ret->commands[n++] = &fleet_push_bench;
     ret->commands[n++] = &fleet_status;
     ret->program = (struct program){
         .name = "rubricctl fleet",

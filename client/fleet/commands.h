@@ -8,6 +8,7 @@ extern const struct command fleet_init;
 extern const struct command fleet_worker;
 extern const struct command fleet_serve;
 extern const struct command fleet_status;
+extern const struct command fleet_push_bench;
 
 /* Commands of rubricctl with a fleet behind them. */
 struct command fleet_batch(void);

@@ -51,6 +51,13 @@ const struct option_spec door_specs[DOOR_SPECS] = {
         .offset = offsetof(struct door_options, mix),
         .help = "run over hosts that confine jobs differently; their scores are not comparable",
     },
+    {
+        .name = "host-benches",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct door_options, host_benches),
+        .help = "neither store rubrics in the fleet nor compare them: each host has the benches at "
+                "the places that the jobs name",
+    },
 };
 
 /* What the child is told. */
@@ -113,6 +120,7 @@ static int open_front(const struct door *door, int fd, struct bus **ret_bus, jso
     const struct front_options options = {
         .run = door->run,
         .digest = door->options->mix ? FEEDS_ANY : hosts_digest(*ret_hosts),
+        .host_benches = door->options->host_benches,
         .ack_wait_s = door->options->ack_wait ? door->options->ack_wait : ACK_WAIT_DEFAULT_S,
         .max_frame = (uint32_t)json_integer_value(json_object_get(limits, "max_frame")),
     };

@@ -11,9 +11,10 @@ struct door_options {
     const char *run; /* NULL: a new one */
     long ack_wait;   /* seconds; 0: the default */
     bool mix;
+    bool host_benches;
 };
 
-enum { DOOR_SPECS = 3 };
+enum { DOOR_SPECS = 4 };
 extern const struct option_spec door_specs[DOOR_SPECS];
 
 /* Returns COMMAND, whose engine runs jobs, with the options above behind its own. */

@@ -37,6 +37,7 @@ struct front {
     size_t n_jobs;
     uint64_t last_no;
     struct frontputs *puts;
+    struct frontbenches *benches;
     bool has_consumer[PRIORITIES];
     unsigned epoch;
     bool was_lost;    /* the connection, since the queue was looked after */
@@ -298,14 +299,18 @@ static void begin_job(struct front *front, const struct bytes *id, const json_t 
     job->priority = priority_of(fields);
     job->tests_ref = ref ? strdup(ref) : NULL;
     names_token(id->data, id->length, job->token);
-    if (fill_job(front, fields, job) < 0 || !tsearch(job, &front->jobs, by_token)) {
+    _cleanup_json_ json_t *named = front->options.host_benches
+                                       ? json_incref((json_t *)(uintptr_t)fields)
+                                       : frontbenches_name(front->benches, fields, job->bench);
+    if (!named || fill_job(front, named, job) < 0 || !tsearch(job, &front->jobs, by_token)) {
         send_error(front, id, "internal", "out of memory");
         (void)runjob_free(job);
         return;
     }
     front->n_jobs++;
     ensure_consumer(front, job->priority);
-    runjob_begin(job);
+    if (frontbenches_is_ready(front->benches, job->bench))
+        runjob_begin(job); /* else on_bench() does */
 }
 
 static void submit(struct front *front, const struct bytes *id, const json_t *message)
@@ -401,6 +406,17 @@ static void list_job(const void *node, VISIT visit, void *list_)
         list->jobs[list->n++] = *(struct runjob *const *)node;
 }
 
+/* Returns all jobs, to be freed; none when memory runs out. */
+static struct job_list list_jobs(const struct front *front)
+{
+    struct job_list list = {.n = 0};
+    list.jobs = reallocarray(NULL, MAX(front->n_jobs, (size_t)1),
+                             sizeof(*list.jobs)); // NOLINT(bugprone-sizeof-expression)
+    if (list.jobs)
+        twalk_r(front->jobs, list_job, &list);
+    return list;
+}
+
 /* A server that lost its disk, or what it had not written yet, has no job and no result of it. So
  * what has no answer for long is queued again, and soon after a connection was lost. */
 static void send_again(struct front *front, int64_t now)
@@ -417,18 +433,24 @@ static void send_again(struct front *front, int64_t now)
         before_ms = now - AGAIN_SOON_MS;
     front->was_lost = false;
     front->again_ms = now + AGAIN_MS;
-    struct job_list list = {.n = 0};
-    list.jobs = reallocarray(NULL, MAX(front->n_jobs, (size_t)1),
-                             sizeof(*list.jobs)); // NOLINT(bugprone-sizeof-expression)
-    if (!list.jobs)
-        return;
-    twalk_r(front->jobs, list_job, &list);
+    struct job_list list = list_jobs(front);
     for (size_t i = 0; i < list.n; i++)
         runjob_send_again(list.jobs[i], before_ms);
     free(list.jobs);
 }
 
 /* --- the whole ---------------------------------------------------------------------------- */
+
+/* Begins with the jobs that have waited for their rubric to be stored. */
+static void on_bench(void *arg, const char *name)
+{
+    struct front *front = arg;
+    struct job_list list = list_jobs(front);
+    for (size_t i = 0; i < list.n; i++)
+        if (list.jobs[i]->state == RUNJOB_NEW && strcmp(list.jobs[i]->bench, name) == 0)
+            runjob_begin(list.jobs[i]);
+    free(list.jobs);
+}
 
 static void on_put_answer(void *arg, json_t *take_message)
 {
@@ -451,6 +473,8 @@ int front_new(struct bus *bus, int fd, const struct front_options *options, cons
     int r = frames_init(&front->frames, fd, options->max_frame);
     if (r == 0)
         r = frontputs_new(bus, on_put_answer, front, &front->puts);
+    if (r == 0)
+        r = frontbenches_new(bus, on_bench, front, &front->benches);
     names_of_run(bus_fleet(bus), STREAM_MARKS, options->run, "*", marks);
     if (r == 0)
         r = bus_watch(bus, marks, on_mark, front);
@@ -473,6 +497,7 @@ struct front *front_free(struct front *front)
     while (front->jobs)
         drop_job(front, *(struct runjob **)front->jobs);
     front->puts = frontputs_free(front->puts);
+    front->benches = frontbenches_free(front->benches);
     reader_deinit(&front->reader);
     frames_deinit(&front->frames);
     idmap_deinit(&front->results);

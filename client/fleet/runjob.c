@@ -69,7 +69,7 @@ static bool on_sent(void *arg, natsMsg *reply)
 static void send_job(struct runjob *job)
 {
     char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE];
-    struct header headers[5];
+    struct header headers[6];
     size_t n = 0;
     uint64_t nonce = 0;
     runjob_enter(job, RUNJOB_SENDING);
@@ -85,6 +85,8 @@ static void send_job(struct runjob *job)
         headers[n++] = (struct header){API_BODY, job->body_ref};
     if (job->tests_ref)
         headers[n++] = (struct header){API_TESTS, job->tests_ref};
+    if (*job->bench)
+        headers[n++] = (struct header){API_BENCH, job->bench};
     headers[n] = (struct header){NULL, NULL};
     job->request = bus_request(job->bus, subject, headers, job->body.data,
                                job->body_ref ? 0 : job->body.length, on_sent, job);

@@ -7,6 +7,7 @@
  * answer to another job of the same id, is deleted first, and the job is queued anew. */
 
 #include "blobs.h"
+#include "frontbenches.h"
 
 #include <sys/queue.h>
 
@@ -43,7 +44,8 @@ struct runjob {
     int64_t priority;
     struct bytes body; /* the fields of the job, as JSON; empty once it is queued */
     char digest[DIGEST_SIZE];
-    char *body_ref, *tests_ref; /* NULL: none */
+    char *body_ref, *tests_ref;         /* NULL: none */
+    char bench[FRONTBENCHES_NAME_SIZE]; /* the rubric that it is to have; "": none is named */
     uint64_t job_no;
     uint64_t known_seq;    /* the result that is there; 0: none */
     bool is_known_verdict; /* it is no error */

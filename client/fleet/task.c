@@ -171,7 +171,7 @@ static bool on_unmarked(void *arg, natsMsg *reply)
     else if (answer.outcome != API_OK)
         return true;
     else
-        settle(task, "-NAK", TASK_BACK);
+        settle(task, task->back, TASK_BACK);
     return false;
 }
 
@@ -179,7 +179,7 @@ static bool on_unmarked(void *arg, natsMsg *reply)
 static void unmark(struct task *task)
 {
     if (marks_remove(task->starts, task->nonce) < 0)
-        settle(task, "-NAK", TASK_BACK); /* a later submission has a mark of its own */
+        settle(task, task->back, TASK_BACK); /* a later submission has a mark of its own */
     else
         send_mark(task, on_unmarked);
 }
@@ -191,7 +191,7 @@ static void hand_back(struct task *task)
         release_slot(task);
         unmark(task);
     } else {
-        settle(task, "-NAK", TASK_BACK);
+        settle(task, task->back, TASK_BACK);
     }
 }
 
@@ -321,6 +321,35 @@ static bool lacks_tests(struct task *task, const struct message *message)
            task->tests_lost++ < TESTS_LOST_MAX;
 }
 
+/* Hands back a job whose rubric can be had neither here nor from the fleet, or gives it up. */
+static void do_without_bench(struct task *task, const char *why)
+{
+    char reason[FAULT_MAX];
+    if (task->delivery.delivered < TASKBENCH_DELIVERIES_MAX) {
+        task->back = TASKBENCH_BACK;
+        hand_back(task);
+        return;
+    }
+    taskbench_reason(&task->bench, why, reason);
+    publish_error(task, "rubric_not_found", reason, false);
+}
+
+static void on_bench(struct bench_wait *wait, const char *why)
+{
+    struct task *task = container_of(wait, struct task, bench.wait);
+    if (why)
+        do_without_bench(task, why);
+    else
+        fetch(task); /* finds it in the cache */
+}
+
+static void fetch_bench(struct task *task)
+{
+    task_enter(task, TASK_FETCHING);
+    task->bench.wait.done = on_bench;
+    taskbench_fetch(&task->bench);
+}
+
 static void on_answered(struct lane_job *job, struct message *message)
 {
     struct task *task = container_of(job, struct task, job);
@@ -333,6 +362,8 @@ static void on_answered(struct lane_job *job, struct message *message)
         hand_back(task);
     } else if (lacks_tests(task, message)) {
         fetch(task);
+    } else if (taskbench_lacks(&task->bench, message)) {
+        fetch_bench(task);
     } else if (taskresult_restore(message, task->job.id, &task->id, &text) == 0) {
         publish(task, &text, message->type == MESSAGE_ERROR);
     } else {
@@ -404,6 +435,10 @@ static void fetch(struct task *task)
     else if (task->tests_ref && !task->tests.text.data &&
              !lane_has_tests(task->lane, task->tests.digest))
         ref = task->tests_ref;
+    if (!ref && taskbench_use(&task->bench, &task->body) < 0) {
+        settle(task, "-NAK", TASK_BACK); /* out of memory */
+        return;
+    }
     if (ref) {
         task_enter(task, TASK_FETCHING);
         task->blob = blob_down(task->bus, ref, on_inputs, task);
@@ -448,13 +483,15 @@ static char *copy_header(natsMsg *message, const char *name)
     return value ? strdup(value) : NULL;
 }
 
-static int take_message(struct task *task, natsMsg *message)
+static int take_message(struct task *task, struct benches *benches, natsMsg *message)
 {
     task->subject = strdup(natsMsg_GetSubject(message));
     task->reply = strdup(natsMsg_GetReply(message));
     task->digest = copy_header(message, API_DIGEST);
     task->body_ref = copy_header(message, API_BODY);
     task->tests_ref = copy_header(message, API_TESTS);
+    if (taskbench_init(&task->bench, benches, api_header(message, API_BENCH)) < 0)
+        return -EINVAL;
     if (!task->subject || !task->reply)
         return -ENOMEM;
     if (task->tests_ref)
@@ -474,7 +511,8 @@ static void make_nonce(char ret[24])
 }
 
 struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
-                      const struct feed *feed, natsMsg *message, int64_t now)
+                      struct benches *benches, const struct feed *feed, natsMsg *message,
+                      int64_t now)
 {
     struct task *task = calloc(1, sizeof(*task));
     if (!task)
@@ -484,10 +522,12 @@ struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
     task->worker = worker;
     task->ack_wait_ms = feed->ack_wait_ms;
     task->progress_ms = now + task->ack_wait_ms / PROGRESS_PART;
+    task->back = "-NAK";
+    task->bench.lock = -1;
     make_nonce(task->nonce);
     if (!api_read_delivery(natsMsg_GetReply(message), &task->delivery) ||
         !names_read_job(bus_fleet(bus), natsMsg_GetSubject(message), &task->names) ||
-        names_id(task->names.token, &task->id) < 0 || take_message(task, message) < 0)
+        names_id(task->names.token, &task->id) < 0 || take_message(task, benches, message) < 0)
         return task_free(task);
     lane->reserved++;
     task->holds_slot = true;
@@ -508,6 +548,7 @@ struct task *task_free(struct task *task)
     bytes_deinit(&task->body);
     bytes_deinit(&task->result);
     tests_deinit(&task->tests);
+    taskbench_deinit(&task->bench);
     json_decref(task->starts);
     free(task->subject);
     free(task->reply);
@@ -536,8 +577,8 @@ void task_cancel(struct task *task)
 /* Whether it waits for nothing, because memory ran out where it was to ask for something. */
 static bool is_stuck(const struct task *task)
 {
-    return task->request == 0 && !task->blob && task->state != TASK_RUNNING &&
-           task->state != TASK_OVER;
+    return task->request == 0 && !task->blob && !task->bench.wait.is_waiting &&
+           task->state != TASK_RUNNING && task->state != TASK_OVER;
 }
 
 /* Gives up settling: the run's consumer may be gone, so that nobody answers. If it is not, the

@@ -19,11 +19,12 @@
 #include "feeds.h"
 #include "lane.h"
 #include "marks.h"
+#include "taskbench.h"
 
 enum task_state {
     TASK_NEW,
     TASK_LOOKING,    /* whether a result is there: the job was delivered before */
-    TASK_FETCHING,   /* its body or its tests */
+    TASK_FETCHING,   /* its body, its tests or its rubric */
     TASK_MARKING,    /* its start */
     TASK_RUNNING,    /* at the daemon */
     TASK_PUBLISHING, /* the result, or the chunks of one that is too large */
@@ -62,10 +63,11 @@ struct task {
     struct bytes result;
     char *result_ref; /* NULL: the result goes into one message */
     bool result_is_error;
+    struct taskbench bench;
     struct lane_job job;
     struct blob *blob;
     uint64_t request;
-    const char *verb; /* with which it settles */
+    const char *back; /* the verb with which it is handed back */
     enum task_state state;
     enum task_end end;
     bool holds_slot;                /* counts in lane->reserved */
@@ -77,10 +79,11 @@ struct task {
 
 LIST_HEAD(tasks, task);
 
-/* Makes the task of MESSAGE, which FEED has delivered for LANE, and begins. NULL if it is no job or
- * memory runs out: the message is delivered again. */
+/* Makes the task of MESSAGE, which FEED has delivered for LANE, and begins. BENCHES may be NULL,
+ * and is borrowed. NULL if it is no job or memory runs out: the message is delivered again. */
 struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
-                      const struct feed *feed, natsMsg *message, int64_t now);
+                      struct benches *benches, const struct feed *feed, natsMsg *message,
+                      int64_t now);
 
 struct task *task_free(struct task *task);
 

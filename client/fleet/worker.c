@@ -24,10 +24,13 @@
 #define ANNOUNCE_MS 5000
 /* After SIGTERM, hand back what can be handed back in this time. */
 #define STOP_MS 10000
+#define CACHE_MIB_DEFAULT 1024
 
 struct worker_options {
     struct text_list sockets;
     const char *name;
+    const char *cache;
+    long cache_mib;
 };
 
 struct worker_lane {
@@ -45,6 +48,7 @@ struct worker {
     struct worker_lane lanes[LANES_MAX];
     size_t n_lanes;
     struct feeds feeds;
+    struct benches *benches; /* NULL: there is no cache */
     struct tasks tasks;
     struct announce_counts counts;
     int64_t started_ms, list_ms, announce_ms, stop_ms;
@@ -72,7 +76,8 @@ static void take_job(struct worker_lane *at, natsMsg *message, int64_t now)
         return;
     }
     feed->is_empty = false;
-    struct task *task = task_new(worker->bus, &at->lane, worker->name, feed, message, now);
+    struct task *task =
+        task_new(worker->bus, &at->lane, worker->name, worker->benches, feed, message, now);
     if (!task)
         return;
     worker->counts.redelivered += task->delivery.delivered > 1;
@@ -375,9 +380,29 @@ static void worker_deinit(struct worker *worker)
         tell_deinit(&worker->lanes[i].tell);
         lane_deinit(&worker->lanes[i].lane);
     }
+    worker->benches = benches_free(worker->benches);
     feeds_deinit(&worker->feeds);
     (void)bus_free(worker->bus);
     interrupt_deinit(&worker->interrupt);
+}
+
+/* Opens the cache of rubrics. Without one the host runs what it has. */
+static int open_cache(struct worker *worker, const struct worker_options *options,
+                      struct fault *fault)
+{
+    struct benchcache cache = BENCHCACHE_NULL;
+    uint64_t bytes = (uint64_t)(options->cache_mib ? options->cache_mib : CACHE_MIB_DEFAULT) << 20;
+    int r = benchcache_open(options->cache, bytes, &cache, fault);
+    if (r < 0 && options->cache)
+        return r;
+    if (r < 0) {
+        complain("no cache for rubrics: %s; only those that this host has can run", fault->text);
+        fault->text[0] = '\0';
+        return 0;
+    }
+    r = benches_new(worker->bus, &cache, &worker->benches);
+    benchcache_close(&cache);
+    return r;
 }
 
 static int open_worker(struct worker *worker, const struct bus_options *bus,
@@ -392,6 +417,8 @@ static int open_worker(struct worker *worker, const struct bus_options *bus,
         r = interrupt_init(&worker->interrupt);
     if (r == 0)
         r = bus_open(bus, true, &worker->bus, fault);
+    if (r == 0)
+        r = open_cache(worker, options, fault);
     if (r == 0)
         r = watch(worker);
     return r == 0 ? open_lanes(worker, options) : r;
@@ -448,6 +475,26 @@ static const struct option_spec worker_specs[] = {
         .help = "what to call this worker (default: the host's name); several workers on one host "
                 "need different ones",
     },
+    {
+        .name = "cache",
+        .argument = "DIR",
+        .kind = OPTION_TEXT,
+        .value = VALUE_DIRECTORY,
+        .offset = offsetof(struct worker_options, cache),
+        .help = "where to keep the rubrics that the fleet has and this host has not: an absolute "
+                "path, which the daemon has to be allowed to read (default: the cache directory of "
+                "systemd, or else ~/.cache/rubricd-fleet)",
+    },
+    {
+        .name = "cache-mib",
+        .argument = "N",
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct worker_options, cache_mib),
+        .min = 1,
+        .max = 1 << 20,
+        .help = "the most that the cache takes, in MiB; what was used longest ago goes (default: "
+                "1024)",
+    },
 };
 
 const struct command fleet_worker = {
@@ -465,6 +512,10 @@ const struct command fleet_worker = {
         "takes. If the daemon goes away, its jobs go back to the queue. A job that three\n"
         "workers or daemons have started, and none lived to answer, ends in the error\n"
         "workers_lost.\n"
+        "\n"
+        "A rubric job that names the digest of its rubric's directory runs with that one: if\n"
+        "the host does not have it, the worker fetches it from the fleet into its cache\n"
+        "(rubricctl fleet push-bench).\n"
         "\n"
         "SIGTERM and SIGINT stop the worker: it ends the jobs that run, hands them back\n"
         "to the queue and exits, within ten seconds.\n",

@@ -23,10 +23,9 @@ unsigned reply_status(const char *code, bool retriable)
         const char *code;
         unsigned status;
     } table[] = {
-        {"bad_request", 400},      {"not_permitted", 403},
-        {"denied", 403},           {"cancelled", 409},
-        {"frame_too_large", 413},  {"rubric_not_found", 422},
-        {"module_not_found", 422}, {"language_not_found", 422},
+        {"bad_request", 400},     {"not_permitted", 403},    {"denied", 403},
+        {"cancelled", 409},       {"frame_too_large", 413},  {"rubric_not_found", 422},
+        {"another_rubric", 422},  {"module_not_found", 422}, {"language_not_found", 422},
         {"tests_not_found", 422}, /* they are put for a connection of the daemon, not of a client */
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

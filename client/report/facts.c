@@ -46,7 +46,7 @@ static int put(struct intern *table, const char *text, size_t n)
 
 static int put_rubric(struct facts *facts, const struct line *line)
 {
-    const char *digest = json_string_value(json_object_get(line->run, "rubric_digest"));
+    const char *digest = line->rubric_digest;
     struct case_digest binary;
     char text[300];
     if (!line->task_class || !case_digest_read(digest, &binary))

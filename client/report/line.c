@@ -25,9 +25,9 @@ static bool is_text(const json_t *value, const char *text)
 bool line_uses(const char *name, size_t n)
 {
     static const char *const used[] = {
-        "code",    "compile",    "id",      "isolation", "kind", "message", "mode",
-        "outcome", "passed",     "reason",  "result",    "run",  "sample",  "score",
-        "stdout",  "task_class", "task_id", "tests",     "type", "usage",   "verdict"};
+        "code",       "compile", "id",     "isolation",     "kind",  "message", "mode",  "outcome",
+        "passed",     "reason",  "result", "rubric_digest", "run",   "sample",  "score", "stdout",
+        "task_class", "task_id", "tests",  "type",          "usage", "verdict"};
     return json_name_is_among(name, n, used, ARRAY_SIZE(used));
 }
 
@@ -174,6 +174,9 @@ static void decode_circumstances(const json_t *object, struct line *line)
     if (json_is_object(get(from, "isolation")))
         line->isolation = get(from, "isolation");
     line->shared = is_text(get(from, "mode"), "shared");
+    line->rubric_digest = text_of(object, "rubric_digest");
+    if (!line->rubric_digest)
+        line->rubric_digest = text_of(line->run, "rubric_digest");
     const char *task_class = text_of(object, "task_class");
     if (!task_class)
         task_class = text_of(line->run, "task_class");

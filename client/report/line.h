@@ -40,8 +40,9 @@ struct line {
     const json_t *outcome, *std_out, *compile, *tests; /* what evidence.h looks at */
 
     const json_t *isolation;
-    bool shared;       /* the graded code could have forged the verdict */
-    const json_t *run; /* what the client says about the run */
+    bool shared;               /* the graded code could have forged the verdict */
+    const json_t *run;         /* what the client says about the run */
+    const char *rubric_digest; /* of the rubric that graded; else the one that the client saw */
 };
 
 /* Whether the member NAME, of N bytes, of a line is decoded. */

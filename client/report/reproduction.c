@@ -110,8 +110,7 @@ static json_t *missing_json(const struct results *results)
     if (facts->hosts.n == 0)
         bad |= json_object_set_new(missing, "hosts", json_string("no line has run.host"));
     if (facts->rubrics.n == 0)
-        bad |=
-            json_object_set_new(missing, "rubrics", json_string("no line has run.rubric_digest"));
+        bad |= json_object_set_new(missing, "rubrics", json_string("no line has a rubric_digest"));
     if (facts->finished_ms == 0)
         bad |= json_object_set_new(missing, "started_at, finished_at",
                                    json_string("no line has run.finished_at"));

@@ -91,6 +91,7 @@ static void make_policy(struct settings *settings)
             {
                 .default_root = *config->bench_root ? config->bench_root : NULL,
                 .allowed = roots(&config->allowed_roots),
+                .digests = settings->digests,
             },
         .languages = settings->languages,
         .readable_roots = roots(&config->sandbox_readable_roots),
@@ -238,6 +239,7 @@ int settings_new(struct config *config, const struct settings_host *host, uint64
     settings->made_ns = clock_now_ns();
     settings->config = *config;
     *config = (struct config)CONFIG_NULL;
+    settings->digests = host->digests;
     settings->slots = count_slots(&settings->config);
     settings->sessions = count_sessions(&settings->config, settings->slots);
     int r = check_descriptors(settings->slots, settings->sessions, fault);

@@ -22,7 +22,8 @@ struct settings {
     struct isolation isolation;
     struct languages *languages; /* of config.languages, owned */
     struct request_policy policy;
-    int checker; /* code_exec_checker(), owned */
+    int checker;             /* code_exec_checker(), owned */
+    struct digests *digests; /* borrowed; may be NULL */
     struct kind_host kind_host;
     json_t *hello_limits;
     json_t *hello_interpreter; /* {path, version} */
@@ -35,6 +36,8 @@ struct settings_host {
     const char *no_cgroups; /* why there are no control groups; NULL: there are some */
     bool bounds_memory;     /* control groups bound the memory of jobs */
     bool is_private;        /* one client is served */
+    struct digests
+        *digests; /* of rubrics' directories, for the life of the settings; may be NULL */
 };
 
 /* Makes settings of CONFIG and takes what it holds, also on failure. Asks the interpreter for its

@@ -5,13 +5,13 @@
  * supervisor.
  *
  * May include: pool/ for what a slot is given and what it gives back, base/roots.h and
- * base/clock.h, jail/view.h, and proto/.
+ * base/clock.h, jail/view.h, rubricdir/ and proto/.
  *
  * Invariants:
  *  - Each row of JOB_KINDS has its operations (kind.c).
  *  - A plan owns its parts, and borrows the spec and the host.
- *  - Judging is pure. Planning opens the rubric, whose task_class.json it reads, and the readable
- *    paths, and does no other I/O. */
+ *  - Judging is pure. Planning opens the rubric, whose task_class.json it reads and whose directory
+ *    it digests, and the readable paths, and does no other I/O. */
 
 #include "daemon/base/roots.h"
 #include "daemon/pool/launch.h"
@@ -20,9 +20,12 @@
 #include "proto/jobkinds.h"
 #include "proto/reply.h"
 
+struct digests;
+
 struct rubric_roots {
     const char *default_root; /* NULL: a job must name one */
     struct roots allowed;     /* under which a bench root must lie */
+    struct digests *digests;  /* of rubrics' directories; NULL: nobody wants to know them */
 };
 
 /* The parts of the daemon that jobs use; borrowed. */
@@ -70,14 +73,16 @@ struct judgement {
     struct bench_score score;
     bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */
     const char *reason;  /* why there is no score; NULL: there is one */
-    const char *errno_name; /* of what a command met; NULL: nothing, or this kind tells none */
-    const char *verdict;    /* a word of the protocol; NULL: this kind has none */
-    const char *mode;       /* "isolated", "shared" or "replay"; NULL: this kind has none */
-    json_t *assertions;     /* owned; NULL: this kind has none */
-    json_t *language;       /* owned: {name, ...} of a program; NULL: this kind has none */
-    json_t *tests;          /* owned: what became of each; NULL: this kind has none */
-    json_t *compile;        /* owned; NULL: nothing was compiled */
-    json_t *transcript;     /* owned: {replayable, data or reason}; NULL: none */
+    const char *errno_name;    /* of what a command met; NULL: nothing, or this kind tells none */
+    const char *verdict;       /* a word of the protocol; NULL: this kind has none */
+    const char *rubric_digest; /* borrowed from what the plan kept; NULL: none */
+    const char *no_rubric_digest; /* why, likewise; NULL: there is one, or this kind has none */
+    const char *mode;             /* "isolated", "shared" or "replay"; NULL: this kind has none */
+    json_t *assertions;           /* owned; NULL: this kind has none */
+    json_t *language;             /* owned: {name, ...} of a program; NULL: this kind has none */
+    json_t *tests;                /* owned: what became of each; NULL: this kind has none */
+    json_t *compile;              /* owned; NULL: nothing was compiled */
+    json_t *transcript;           /* owned: {replayable, data or reason}; NULL: none */
     struct bytes steps; /* owned: an array, printed; data NULL: this job has no steps to tell of */
     struct reply_files files;    /* owned; data NULL: none were asked for */
     bool hides_output;           /* its stdout is told in `steps` */

@@ -52,12 +52,18 @@ static int plan(struct kind_plan *plan, const struct job_spec *spec, const struc
         return -ENOMEM;
     }
     parts->place = (struct rubric_place)RUBRIC_PLACE_NULL;
-    struct task_class *task_class = NULL;
-    int r = rubric_find(&spec->rubric, &host->rubric_roots, &parts->place, &task_class, ret_code,
-                        fault);
+    struct rubric_kept *kept = calloc(1, sizeof(*kept));
+    plan->kept = kept;
+    if (!kept) {
+        fault_set(fault, "out of memory");
+        *ret_code = ERROR_INTERNAL;
+        return -ENOMEM;
+    }
+    int r = rubric_find(&spec->rubric, &host->rubric_roots, &parts->place, &kept->task_class,
+                        ret_code, fault);
     if (r < 0)
         return r;
-    plan->kept = task_class;
+    kept->digest = parts->place.digest;
     /* A jail with a view of its own shows the bench at one place in it. */
     (void)snprintf(parts->shown, sizeof(parts->shown), VIEW_BENCH "/%s", parts->place.within);
     const char *path = host->has_view ? parts->shown : parts->place.path;
@@ -84,12 +90,17 @@ static void drop_input(struct job_spec *spec)
 static int judge(const struct kind_run *run, struct judgement *ret)
 {
     bool accepted;
+    const struct rubric_kept *kept = run->kept;
     struct score_input input = {
         .outcome = run->outcome,
         .out = run->result->out,
         .err = run->result->err,
-        .task_class = run->kept,
+        .task_class = kept->task_class,
     };
+    if (*kept->digest.hex)
+        ret->rubric_digest = kept->digest.hex;
+    else if (*kept->digest.why)
+        ret->no_rubric_digest = kept->digest.why;
     int r = score_rubric(&input, &ret->score, &accepted);
     if (r == 0 && accepted)
         outcome_drop_stderr(run->outcome);
@@ -99,7 +110,13 @@ static int judge(const struct kind_run *run, struct judgement *ret)
 
 static void free_kept(void *kept)
 {
-    task_class_free(kept);
+    rubric_kept_free(kept);
+}
+
+static int settle(const struct job_spec *spec, const struct kind_host *host,
+                  _unused_ struct fault *fault)
+{
+    return is_run(spec) ? rubric_settle(&spec->rubric, &host->rubric_roots) : 1;
 }
 
 extern const struct kind_ops rubric_ops;
@@ -109,6 +126,7 @@ const struct kind_ops rubric_ops = {
     .label = label,
     .is_run = is_run,
     .score_unrun = score_unrun,
+    .settle = settle,
     .plan = plan,
     .drop_input = drop_input,
     .judge = judge,

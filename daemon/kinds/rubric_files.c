@@ -14,6 +14,10 @@
 /* Tries to open a path with ".." in it while something is being renamed. */
 #define RESOLVE_TRIES_MAX 64
 
+/* Read so much of a rubric's files at once; what is more is read while the job waits for its turn.
+ */
+#define DIGEST_BYTES_AT_ONCE (1u << 20)
+
 #define TASK_CLASS_FILE_MAX (1u << 20)
 /* First buffer: most files fit. */
 #define TASK_CLASS_FILE_FIRST (4u << 10)
@@ -25,6 +29,14 @@ struct task_class *task_class_free(struct task_class *task_class)
         json_decref(task_class->failure_modes);
         free(task_class);
     }
+    return NULL;
+}
+
+struct rubric_kept *rubric_kept_free(struct rubric_kept *kept)
+{
+    if (kept)
+        kept->task_class = task_class_free(kept->task_class);
+    free(kept);
     return NULL;
 }
 
@@ -273,6 +285,44 @@ static int locate(int root, int rubric, struct rubric_place *place)
     return 0;
 }
 
+/* --- the digest --------------------------------------------------------------------------- */
+
+static const char *root_of(const struct rubric_spec *spec, const struct rubric_roots *roots)
+{
+    return spec->bench_root ? spec->bench_root : roots->default_root;
+}
+
+/* Compares the digest with the one that the job names, if it names one. */
+static int check_digest(const struct rubric_spec *spec, const struct rubric_digest *digest,
+                        enum error_code *ret_code, struct fault *fault)
+{
+    if (!spec->digest || strcmp(digest->hex, spec->digest) == 0)
+        return 0;
+    if (*digest->hex)
+        fault_set(fault,
+                  "job.rubric_digest: another rubric: the directory of %.100s has the digest %s, "
+                  "not %s",
+                  spec->task_class, digest->hex, spec->digest);
+    else
+        fault_set(fault, "job.rubric_digest: the directory of %.100s has no digest: %.250s",
+                  spec->task_class, *digest->why ? digest->why : "none was looked for");
+    return refuse(ret_code, digest->is_short ? ERROR_INTERNAL : ERROR_ANOTHER_RUBRIC);
+}
+
+int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roots)
+{
+    const char *path = root_of(spec, roots);
+    if (!roots->digests || !path || digests_knows(roots->digests, path, spec->task_class))
+        return 1;
+    _cleanup_close_ int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *canonical = root < 0 ? NULL : roots_path_of(root);
+    /* What is wrong with it is said when its turn comes. */
+    if (!canonical || roots_allow(&roots->allowed, canonical) <= 0)
+        return 1;
+    const struct tree_place place = {root, spec->task_class};
+    return digests_prepare(roots->digests, path, &place, DIGEST_BYTES_AT_ONCE);
+}
+
 int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots,
                 struct rubric_place *ret_place, struct task_class **ret_task_class,
                 enum error_code *ret_code, struct fault *fault)
@@ -294,6 +344,13 @@ int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots
         fault_set(fault, "job.task_class: %.255s/rubric.py: %s", spec->task_class, strerror(-r));
         return refuse_for(ret_code, -r, ERROR_NOT_PERMITTED);
     }
+    const struct tree_place directory = {root, spec->task_class};
+    if (roots->digests)
+        digests_look(roots->digests, root_of(spec, roots), &directory, DIGEST_BYTES_AT_ONCE,
+                     &place.digest);
+    r = check_digest(spec, &place.digest, ret_code, fault);
+    if (r < 0)
+        return r;
     *ret_place = place;
     place = (struct rubric_place)RUBRIC_PLACE_NULL;
     *ret_task_class = TAKE_PTR(task_class);

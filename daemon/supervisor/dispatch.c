@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "dispatch.h"
+#include "rubrics.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/base/reserve.h"
@@ -223,6 +224,7 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     int r = kind_ops_get(job->spec->kind)
                 ->plan(&plan, job->spec, &job->settings->kind_host, &code, &fault);
     job->kept = TAKE_PTR(plan.kept);
+    rubrics_go_on(supervisor);
     assert(r < 0 || plan.no_code || plan.launch.argv);
     if (r < 0)
         refuse(supervisor, job, code, fault.text);

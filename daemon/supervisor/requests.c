@@ -2,6 +2,7 @@
 #include "requests.h"
 #include "dispatch.h"
 #include "reload.h"
+#include "rubrics.h"
 #include "sessions.h"
 #include "terminals.h"
 
@@ -139,6 +140,7 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
                (is_run(request->job) &&
                 queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM)) {
         conn_park(conn, request, size, settings);
+        rubrics_go_on(supervisor);
     } else {
         admit(supervisor, conn, request, size, settings, session);
     }

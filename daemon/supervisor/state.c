@@ -124,6 +124,7 @@ struct settings_host state_host(const struct supervisor *supervisor)
         .jail_program = supervisor->jail_program,
         .warm_program = supervisor->warm_program,
         .is_private = supervisor->single_client,
+        .digests = supervisor->digests,
         .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
         .bounds_memory = supervisor->cgroups.fd >= 0 && supervisor->cgroups.has[CGROUP_MEMORY],
     };

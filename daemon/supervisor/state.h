@@ -63,10 +63,12 @@ struct supervisor {
     enum phase phase;
     uint64_t grace_ends_ns; /* from PHASE_DRAINING on */
 
-    struct event *turn;  /* deferred work: dispatch, unpark clients, stop when idle */
-    struct event *drain; /* active: a client has asked for a drain */
-    struct event *grace; /* end of the grace period */
-    struct event *tell;  /* periodic: STATUS= for the service manager */
+    struct event *turn;         /* deferred work: dispatch, unpark clients, stop when idle */
+    struct event *drain;        /* active: a client has asked for a drain */
+    struct event *grace;        /* end of the grace period */
+    struct event *tell;         /* periodic: STATUS= for the service manager */
+    struct digests *digests;    /* of rubrics' directories */
+    struct event *read_rubrics; /* files of theirs are to be read; NULL: none were */
     struct event *signals[SUPERVISOR_SIGNALS];
     bool single_client; /* serves one connection and ends with it */
     char *work_dir;

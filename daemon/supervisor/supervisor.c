@@ -5,6 +5,7 @@
 #include "notify.h"
 #include "reload.h"
 #include "requests.h"
+#include "rubrics.h"
 #include "sessions.h"
 
 #include "daemon/base/clock.h"
@@ -403,6 +404,8 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
 
     supervisor->work_dir = strdup(config->work_dir);
     int r = stats_init(&supervisor->stats, supervisor->started_ns);
+    if (r == 0)
+        r = rubrics_init(supervisor);
     if (r < 0 || !supervisor->work_dir) {
         fault_set(fault, "out of memory");
         return -ENOMEM;
@@ -469,6 +472,7 @@ void supervisor_deinit(struct supervisor *supervisor)
     supervisor->drain = consume_event(supervisor->drain);
     supervisor->grace = consume_event(supervisor->grace);
     supervisor->tell = consume_event(supervisor->tell);
+    rubrics_deinit(supervisor);
     for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++)
         supervisor->signals[i] = consume_event(supervisor->signals[i]);
     log_detach(&supervisor->log);

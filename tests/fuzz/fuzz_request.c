@@ -111,6 +111,7 @@ static void print_rubric(const struct rubric_spec *rubric, json_t *job)
     json_decref(input);
     set_text_if(job, "task_class", rubric->task_class);
     set_text_if(job, "bench_root", rubric->bench_root);
+    set_text_if(job, "rubric_digest", rubric->digest);
     set(job, "warm", json_boolean(!rubric->cold));
     json_t *sut = json_object();
     set(sut, "status", json_string(words[rubric->sut]));

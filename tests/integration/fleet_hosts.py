@@ -153,7 +153,8 @@ class Worker:
     def __init__(self, directory, server, name, *daemons, options=()):
         self.name = name
         self.log_path = Path(directory) / f"worker-{name}.log"
-        self.command = [FLEET, "worker", "--server", server.url, "--name", name, *options]
+        cache = Path(directory) / f"cache-{name}"
+        self.command = [FLEET, "worker", "--server", server.url, "--name", name, "--cache", cache, *options]
         for daemon in daemons:
             self.command += ["--socket", daemon.socket]
         self.start()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PASSING, REPORT, Daemon, seen, wait_until
+from test_rubric_digest import digest_of
 
 # A rubric whose case sets its output, stderr and exit status.
 OBEDIENT = """
@@ -74,16 +75,14 @@ def make_obey(client, bench):
 
 def test_happy_path(client, bench):
     """Checks every field of `started` and of the result."""
-    client.submit(
-        "a job",
-        bench.job(
-            "import json, sys; _ = json.loads(sys.stdin.read());"
-            "out = {'passed': True, 'score': 0.75, 'breakdown': {}, 'failure_modes': [],"
-            " 'cost_usd': 0.0, 'wall_clock_ms': 0};"
-            "sys.stdout.write(json.dumps(out))",
-            output={"any": "thing"},
-        ),
+    job = bench.job(
+        "import json, sys; _ = json.loads(sys.stdin.read());"
+        "out = {'passed': True, 'score': 0.75, 'breakdown': {}, 'failure_modes': [],"
+        " 'cost_usd': 0.0, 'wall_clock_ms': 0};"
+        "sys.stdout.write(json.dumps(out))",
+        output={"any": "thing"},
     )
+    client.submit("a job", job)
     started, result = client.recv(), client.recv()
     assert started.keys() == {"type", "id", "job_no", "slot"}
     assert (started["type"], started["id"]) == ("started", "a job")
@@ -111,6 +110,7 @@ def test_happy_path(client, bench):
             "stderr": "",
             "summary": "ok",
         },
+        "rubric_digest": digest_of(bench.root / job["task_class"]),
         "interpreter": "warm" if client.status()["isolation"]["warm"] else "cold",
         "isolation": client.hello["isolation"],
     }

@@ -48,18 +48,21 @@ def rubric(
     harness_output: Mapping[str, Any],
     *,
     bench_root: Optional[str] = None,
+    rubric_digest: Optional[str] = None,
     sut: Optional[Mapping[str, Any]] = None,
     warm: Optional[bool] = None,
     limits: Optional[Mapping[str, Any]] = None,
     priority: Optional[int] = None,
     id: Optional[str] = None,
 ) -> Job:
-    """An answer, and the `rubric.py` of TASK_CLASS that grades it."""
+    """An answer, and the `rubric.py` of TASK_CLASS that grades it. With RUBRIC_DIGEST no other rubric does:
+    a `rubric_digest` of an earlier result."""
     fields = {
         "task_class": task_class,
         "case": case,
         "harness_output": harness_output,
         "bench_root": bench_root,
+        "rubric_digest": rubric_digest,
         "sut": sut,
         "warm": warm,
     }

@@ -202,6 +202,7 @@ static void test_error_codes(void **state)
         {ERROR_CANCELLED, "cancelled", false},
         {ERROR_DRAINING, "draining", true},
         {ERROR_RUBRIC_NOT_FOUND, "rubric_not_found", false},
+        {ERROR_ANOTHER_RUBRIC, "another_rubric", false},
         {ERROR_NOT_PERMITTED, "not_permitted", false},
         {ERROR_MODULE_NOT_FOUND, "module_not_found", false},
         {ERROR_LANGUAGE_NOT_FOUND, "language_not_found", false},

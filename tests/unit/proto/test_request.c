@@ -289,6 +289,7 @@ static void test_mistyped(void **state)
          "job.harness_output: expected an object, got a number"},
         {WITH("'bench_root':1"), "job.bench_root: expected a string, got a number"},
         {WITH("'bench_root':[]"), "job.bench_root: expected a string, got an array"},
+        {WITH("'rubric_digest':7"), "job.rubric_digest: expected a string, got a number"},
         {WITH("'sut':'ok'"), "job.sut: expected an object, got a string"},
         {WITH("'sut':true"), "job.sut: expected an object, got a boolean"},
         {WITH("'limits':[]"), "job.limits: expected an object, got an array"},
@@ -326,10 +327,12 @@ static void test_null_is_absent(void **state)
 {
     _cleanup_request_ struct request request = REQUEST_NULL;
     (void)state;
-    accept(WITH("'bench_root':null,'sut':null,'limits':null,'priority':null"), &request);
+    accept(WITH("'bench_root':null,'rubric_digest':null,'sut':null,'limits':null,'priority':null"),
+           &request);
     assert_int_equal(request.job->kind, JOB_RUBRIC);
     assert_int_equal(request.job->priority, 0);
     assert_null(request.job->rubric.bench_root);
+    assert_null(request.job->rubric.digest);
     assert_int_equal(request.job->rubric.sut, SUT_OK);
     assert_null(request.job->rubric.sut_detail.data);
     assert_limits(&request.job->limits, &job_kind_get(JOB_RUBRIC)->defaults);
@@ -755,6 +758,26 @@ static void test_bad_bench_root(void **state)
     refuse_all(cases, ARRAY_SIZE(cases));
 }
 
+/* SHA-256, as results have it. */
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define NO_DIGEST "is not a digest (64 hexadecimal digits in lower case)"
+
+static void test_rubric_digest(void **state)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL;
+    static const struct refusal cases[] = {
+        {WITH("'rubric_digest':''"), "job.rubric_digest: \"\" " NO_DIGEST},
+        {WITH("'rubric_digest':'" DIGEST "0'"), "job.rubric_digest: \"" DIGEST "0\" " NO_DIGEST},
+        {WITH("'rubric_digest':'sha256:'"), "job.rubric_digest: \"sha256:\" " NO_DIGEST},
+        {WITH("'rubric_digest':'" DIGEST "\\u0000'"),
+         "job.rubric_digest: contains a NUL character"},
+    };
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+    accept(WITH("'rubric_digest':'" DIGEST "'"), &request);
+    assert_string_equal(request.job->rubric.digest, DIGEST);
+}
+
 static void test_bench_root_length(void **state)
 {
     char root[4097], text[4500];
@@ -1047,6 +1070,7 @@ int main(void)
         cmocka_unit_test(test_task_class_length),
         cmocka_unit_test(test_bench_root),
         cmocka_unit_test(test_bad_bench_root),
+        cmocka_unit_test(test_rubric_digest),
         cmocka_unit_test(test_bench_root_length),
         cmocka_unit_test(test_sut),
         cmocka_unit_test(test_bad_sut),

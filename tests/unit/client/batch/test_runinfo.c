@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/batch/digest.h"
 #include "client/batch/runinfo.h"
+#include "rubricdir/digests.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +20,11 @@ static json_t *make(const char *job)
 {
     _cleanup_json_ json_t *object = json_loads(job, 0, NULL);
     assert_non_null(object);
-    json_t *run = runinfo_make(object, &id);
+    struct digests *digests;
+    assert_int_equal(digests_new(&digests), 0);
+    json_t *run = runinfo_make(object, &id, digests);
     assert_non_null(run);
+    assert_null(digests_free(digests));
     return run;
 }
 
@@ -65,7 +69,7 @@ static void test_digests(void **state)
 
 static void test_rubric_digest(void **state)
 {
-    char root[] = "/tmp/rubricd-runinfo-XXXXXX", path[256], job[512];
+    char root[] = "/tmp/rubricd-runinfo-XXXXXX", path[256], helper[256], job[512];
     (void)state;
     assert_non_null(mkdtemp(root));
     (void)snprintf(path, sizeof(path), "%s/c", root);
@@ -82,10 +86,21 @@ static void test_rubric_digest(void **state)
     (void)fputs("abc", file);
     (void)fclose(file);
     _cleanup_json_ json_t *with = make(job);
+    /* printf 'rubric-directory 1\n%s 3 - rubric.py\n' $(printf abc | sha256sum | cut -c-64) |
+     * sha256sum */
     assert_string_equal(text(with, "rubric_digest"),
-                        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+                        "dea94f3177923729079c4e07734d1f7eb4175cc418a659b41573b37dcaa340c0");
     assert_string_equal(text(with, "job_digest"), text(without, "job_digest"));
     assert_int_not_equal(runinfo_identity(with), runinfo_identity(without));
+    /* What stands beside it counts. */
+    (void)snprintf(helper, sizeof(helper), "%s/c/helper.py", root);
+    file = fopen(helper, "w");
+    assert_non_null(file);
+    (void)fclose(file);
+    _cleanup_json_ json_t *helped = make(job);
+    assert_string_not_equal(text(helped, "rubric_digest"), text(with, "rubric_digest"));
+    assert_int_not_equal(runinfo_identity(helped), runinfo_identity(with));
+    (void)unlink(helper);
     (void)unlink(path);
     /* It does not wait for a fifo. */
     assert_int_equal(mkfifo(path, 0600), 0);

@@ -72,6 +72,8 @@ static int setup(void **state)
         .out = &f->out,
         .err = &f->err,
     };
+    f->job.kept = calloc(1, sizeof(struct rubric_kept));
+    assert_non_null(f->job.kept);
     *state = f;
     return 0;
 }
@@ -82,7 +84,7 @@ static int teardown(void **state)
     bytes_deinit(&f->job.id);
     bytes_deinit(&f->out);
     bytes_deinit(&f->err);
-    task_class_free(f->job.kept);
+    rubric_kept_free(f->job.kept);
     bytes_deinit(&f->isolation);
     free(f);
     return 0;
@@ -287,10 +289,26 @@ static void test_unknown_key(void **state)
     };
     static const char lists[] = "{\"breakdown_keys\":[\"a\"]}";
     struct fixture *f = *state;
-    struct task_class *task_class;
-    assert_int_equal(task_class_decode(lists, sizeof(lists) - 1, &task_class, NULL), 0);
-    f->job.kept = task_class;
+    struct rubric_kept *kept = f->job.kept;
+    assert_int_equal(task_class_decode(lists, sizeof(lists) - 1, &kept->task_class, NULL), 0);
     check_result(f, &c);
+}
+
+static void test_rubric_digest(void **state)
+{
+    struct fixture *f = *state;
+    struct rubric_kept *kept = f->job.kept;
+    _cleanup_answer_ struct answer with = ANSWER_NULL, without = ANSWER_NULL;
+    set_output(f, GOOD, "");
+    f->result.wait_status = EXITED(0);
+    strcpy(kept->digest.hex, "0123");
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &with), 0);
+    json_decref(read_payload(&with, "{'rubric_digest':'0123'}"));
+    assert_null(strstr(with.payload.data, "no_rubric_digest"));
+    kept->digest = (struct rubric_digest){.why = "\xff: it is not there"};
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &without), 0);
+    json_decref(read_payload(&without, "{'rubric_digest':null,'no_rubric_digest':"
+                                       "'\xEF\xBF\xBD: it is not there'}"));
 }
 
 /* The daemon killed the job and then lost its jail: the reason of the kill counts. */
@@ -622,6 +640,7 @@ static void check_sandbox(struct fixture *f, const char *wanted, const char *wha
 static void test_sandbox(void **state)
 {
     struct fixture *f = *state;
+    f->job.kept = rubric_kept_free(f->job.kept); /* this kind would take it for something else */
     f->spec = (struct job_spec){.kind = JOB_SANDBOX, .limits = job_kind_get(JOB_SANDBOX)->defaults};
     f->result.wait_status = EXITED(0);
     set_output(f, "out\xff", "a warning\n");
@@ -843,6 +862,7 @@ int main(void)
         ON_JOB(test_verdict_of_the_rubric),
         ON_JOB(test_verdict_on_the_rubric),
         ON_JOB(test_unknown_key),
+        ON_JOB(test_rubric_digest),
         ON_JOB(test_jail_lost_after_a_kill),
         ON_JOB(test_result_while_draining),
         ON_JOB(test_usage),

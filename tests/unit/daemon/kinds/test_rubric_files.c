@@ -221,7 +221,11 @@ static struct found find(const char *task_class, const char *bench_root,
     };
     static struct task_class untouched;
     static char untouched_path[1];
-    const struct rubric_place place = {untouched_path, untouched_path, untouched_path, 1, 2};
+    const struct rubric_place place = {.path = untouched_path,
+                                       .root = untouched_path,
+                                       .within = untouched_path,
+                                       .root_device = 1,
+                                       .root_inode = 2};
     struct found found = {.place = place, .task_class = &untouched, .code = 12345};
     size_t descriptors = count_descriptors();
     found.r = rubric_find(&spec, roots, &found.place, &found.task_class, &found.code, &found.fault);

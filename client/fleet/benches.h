@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The rubrics of a worker's host: those in its cache, and those that it fetches from the fleet.
+ *
+ * A rubric's directory is in the stream of inputs as the list of its files (rubricdir/manifest.h),
+ * under the SHA-256 of that list, which is the directory's digest, and each file under its own.
+ * So whoever knows the digest finds everything and can check everything. */
+
+#include "benchcache.h"
+#include "blobs.h"
+
+#include <sys/queue.h>
+
+struct benches;
+
+/* Embedded in what waits for a rubric. */
+struct bench_wait {
+    /* WHY is NULL if the cache has it now. */
+    void (*done)(struct bench_wait *wait, const char *why);
+    bool is_waiting;
+    LIST_ENTRY(bench_wait) link;
+};
+
+/* CACHE is taken over. 0 or -ENOMEM. */
+int benches_new(struct bus *bus, struct benchcache *take_cache, struct benches **ret);
+
+/* Calls nobody. Accepts NULL and returns NULL. */
+struct benches *benches_free(struct benches *benches);
+
+/* As benchcache_use(). */
+int benches_use(const struct benches *benches, const char *digest, const char *task_class,
+                char ret_root[PATH_MAX]);
+
+/* Removes what the daemon says has changed. */
+void benches_drop(const struct benches *benches, const char *digest);
+
+/* Fetches the directory with DIGEST for TASK_CLASS, once for all who wait. WAIT->done is called
+ * later, or at once if nothing can be begun or it could not be had a moment ago. */
+void benches_fetch(struct benches *benches, const char *digest, const char *task_class,
+                   struct bench_wait *wait);
+
+/* Does not call WAIT any more. */
+void benches_forget(struct bench_wait *wait);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "digests.h"
+
+#include "proto/shortage.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <time.h>
+
+/* Directories that are remembered; a thousand files take some 300 KB. */
+#define ENTRIES_MAX 64
+/* Of these, directories that are being read; another one waits until there is room. */
+#define READING_MAX 32
+/* Begins anew so often when files change while they are read. */
+#define TRIES_MAX 3
+#define FAILURE_NS INT64_C(1000000000)
+#define NS_PER_S INT64_C(1000000000)
+/* To ask for the identities of more files than these takes long enough that what was found stands
+ * for so many times that long. */
+#define MANY_NODES 64
+#define STANDS_TIMES 16
+
+enum entry_state {
+    ENTRY_KNOWN,   /* `digest` says what there is to say */
+    ENTRY_READING, /* `tree` is listed, and `cursor` is where to go on */
+};
+
+struct entry {
+    char *root, *name;
+    enum entry_state state;
+    struct tree tree;
+    struct tree_cursor cursor;
+    struct rubric_digest digest;
+    int64_t failed_ns; /* when it was found to have no digest */
+    int64_t until_ns;  /* until then nobody looks again */
+    bool is_listed;    /* for digests_work() */
+    TAILQ_ENTRY(entry) link, of_work;
+};
+
+TAILQ_HEAD(entries, entry);
+
+struct digests {
+    struct entries entries; /* those that were used last come first */
+    struct entries work;
+    size_t n, n_work;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+int digests_new(struct digests **ret)
+{
+    struct digests *digests = calloc(1, sizeof(*digests));
+    if (!digests)
+        return -ENOMEM;
+    TAILQ_INIT(&digests->entries);
+    TAILQ_INIT(&digests->work);
+    *ret = digests;
+    return 0;
+}
+
+static void entry_free(struct entry *entry)
+{
+    tree_cursor_deinit(&entry->cursor);
+    tree_deinit(&entry->tree);
+    free(entry->root);
+    free(entry->name);
+    free(entry);
+}
+
+struct digests *digests_free(struct digests *digests)
+{
+    struct entry *entry;
+    while (digests && (entry = TAILQ_FIRST(&digests->entries)) != NULL) {
+        TAILQ_REMOVE(&digests->entries, entry, link);
+        entry_free(entry);
+    }
+    free(digests);
+    return NULL;
+}
+
+/* --- one directory ------------------------------------------------------------------------ */
+
+/* R is a negative errno. */
+static void fail(struct entry *entry, int r, const struct fault *fault)
+{
+    tree_cursor_deinit(&entry->cursor);
+    entry->state = ENTRY_KNOWN;
+    entry->failed_ns = now_ns();
+    entry->digest = (struct rubric_digest){.is_short = is_shortage(-r)};
+    (void)snprintf(entry->digest.why, sizeof(entry->digest.why), "%s",
+                   *fault->text ? fault->text : strerror(-r));
+}
+
+/* Lists the files, and keeps what is known of those that have not changed. */
+static int begin(struct entry *entry, const struct tree_place *place, struct fault *fault)
+{
+    struct tree tree = TREE_NULL;
+    tree_cursor_deinit(&entry->cursor);
+    entry->cursor = (struct tree_cursor)TREE_CURSOR_NULL;
+    int r = tree_read(place, &tree, fault);
+    if (r < 0)
+        return r;
+    tree_adopt(&tree, &entry->tree);
+    tree_deinit(&entry->tree);
+    entry->tree = tree;
+    entry->state = ENTRY_READING;
+    return 0;
+}
+
+static int finish(struct entry *entry)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    int r = tree_manifest(&entry->tree, &text);
+    if (r < 0)
+        return r;
+    entry->digest = (struct rubric_digest){.is_short = false};
+    manifest_digest(text.data, text.length, entry->digest.hex);
+    entry->state = ENTRY_KNOWN;
+    return 0;
+}
+
+/* Whether the files are as they were. */
+static bool is_current(struct entry *entry, const struct tree_place *place)
+{
+    if (entry->tree.n <= MANY_NODES)
+        return tree_is_current(&entry->tree, place);
+    int64_t before_ns = now_ns();
+    if (before_ns < entry->until_ns)
+        return true;
+    bool is_current = tree_is_current(&entry->tree, place);
+    int64_t after_ns = now_ns();
+    entry->until_ns = is_current ? after_ns + STANDS_TIMES * (after_ns - before_ns) : 0;
+    return is_current;
+}
+
+/* Whether what is known holds now. */
+static bool holds(struct entry *entry, const struct tree_place *place)
+{
+    if (entry->state != ENTRY_KNOWN)
+        return false;
+    return *entry->digest.hex ? is_current(entry, place) : now_ns() < entry->failed_ns + FAILURE_NS;
+}
+
+/* Takes one step. 1: the files are digested; 0: the budget is used up. */
+static int step(struct entry *entry, const struct tree_place *place, bool *is_fresh,
+                uint64_t *budget, struct fault *fault)
+{
+    int r = 0;
+    if (entry->state == ENTRY_KNOWN) {
+        *is_fresh = true;
+        r = begin(entry, place, fault);
+    }
+    if (r == 0)
+        r = tree_hash(&entry->tree, place, &entry->cursor, budget, fault);
+    if (r > 0) {
+        int error = finish(entry);
+        r = error < 0 ? error : r;
+    }
+    return r;
+}
+
+/* Brings what is known up to date. Returns false if that takes more than *BUDGET bytes. */
+static bool update(struct entry *entry, const struct tree_place *place, uint64_t *budget)
+{
+    struct fault fault = FAULT_NULL;
+    bool is_fresh = false; /* all was looked at in this call */
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        if (holds(entry, place))
+            return true;
+        int r = step(entry, place, &is_fresh, budget, &fault);
+        if (r == 0)
+            return false;
+        if (r == -EAGAIN) {
+            entry->state = ENTRY_KNOWN; /* begin again */
+            entry->digest.hex[0] = '\0';
+            entry->failed_ns = INT64_MIN / 2;
+            continue;
+        }
+        if (r < 0)
+            fail(entry, r, &fault);
+        if (r < 0 || is_fresh)
+            return true;
+    }
+    (void)fault_set(&fault, "its files change while they are read");
+    fail(entry, -EAGAIN, &fault);
+    return true;
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+static void drop(struct digests *digests, struct entry *entry)
+{
+    TAILQ_REMOVE(&digests->entries, entry, link);
+    digests->n--;
+    entry_free(entry);
+}
+
+/* Makes room for another entry. */
+static void make_room(struct digests *digests)
+{
+    struct entry *entry = TAILQ_LAST(&digests->entries, entries);
+    while (digests->n >= ENTRIES_MAX && entry) {
+        struct entry *before = TAILQ_PREV(entry, entries, link);
+        if (!entry->is_listed)
+            drop(digests, entry);
+        entry = before;
+    }
+}
+
+static struct entry *find(const struct digests *digests, const char *root, const char *name)
+{
+    struct entry *entry;
+    TAILQ_FOREACH(entry, &digests->entries, link)
+    if (strcmp(entry->name, name) == 0 && strcmp(entry->root, root) == 0)
+        break;
+    return entry;
+}
+
+static struct entry *find_or_add(struct digests *digests, const char *root, const char *name)
+{
+    struct entry *entry = find(digests, root, name);
+    if (entry) {
+        TAILQ_REMOVE(&digests->entries, entry, link);
+        TAILQ_INSERT_HEAD(&digests->entries, entry, link);
+        return entry;
+    }
+    make_room(digests);
+    entry = calloc(1, sizeof(*entry));
+    if (!entry)
+        return NULL;
+    entry->cursor = (struct tree_cursor)TREE_CURSOR_NULL;
+    entry->failed_ns = INT64_MIN / 2;
+    entry->root = strdup(root);
+    entry->name = strdup(name);
+    if (!entry->root || !entry->name) {
+        entry_free(entry);
+        return NULL;
+    }
+    TAILQ_INSERT_HEAD(&digests->entries, entry, link);
+    digests->n++;
+    return entry;
+}
+
+static void enlist(struct digests *digests, struct entry *entry)
+{
+    if (entry->is_listed || digests->n_work == READING_MAX)
+        return;
+    entry->is_listed = true;
+    TAILQ_INSERT_TAIL(&digests->work, entry, of_work);
+    digests->n_work++;
+}
+
+static void unlist(struct digests *digests, struct entry *entry)
+{
+    if (!entry->is_listed)
+        return;
+    entry->is_listed = false;
+    TAILQ_REMOVE(&digests->work, entry, of_work);
+    digests->n_work--;
+}
+
+void digests_look(struct digests *digests, const char *root, const struct tree_place *place,
+                  uint64_t budget, struct rubric_digest *ret)
+{
+    struct entry *entry = find_or_add(digests, root, place->name);
+    if (!entry) {
+        *ret = (struct rubric_digest){.why = "out of memory", .is_short = true};
+        return;
+    }
+    if (update(entry, place, &budget)) {
+        *ret = entry->digest;
+        return;
+    }
+    enlist(digests, entry);
+    *ret = (struct rubric_digest){.why = "its files have changed and are still being read",
+                                  .is_short = true};
+}
+
+bool digests_knows(const struct digests *digests, const char *root, const char *name)
+{
+    const struct entry *entry = find(digests, root, name);
+    return entry && entry->state == ENTRY_KNOWN && !entry->is_listed;
+}
+
+bool digests_prepare(struct digests *digests, const char *root, const struct tree_place *place,
+                     uint64_t budget)
+{
+    if (digests_knows(digests, root, place->name))
+        return true;
+    struct entry *entry = find(digests, root, place->name);
+    if (digests->n_work == READING_MAX || (entry && entry->is_listed))
+        return false;
+    entry = find_or_add(digests, root, place->name);
+    if (!entry || update(entry, place, &budget))
+        return true; /* who looks is told of a shortage */
+    enlist(digests, entry);
+    return false;
+}
+
+bool digests_is_working(const struct digests *digests)
+{
+    return digests && !TAILQ_EMPTY(&digests->work);
+}
+
+int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready)
+{
+    struct entry *entry = TAILQ_FIRST(&digests->work);
+    *ret_ready = false;
+    if (!entry)
+        return -1;
+    int64_t wait_ms = tree_young_ms(&entry->tree, &entry->cursor);
+    if (entry->state == ENTRY_READING && wait_ms > 0)
+        return wait_ms;
+    _cleanup_close_ int root = open(entry->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const struct tree_place place = {root, entry->name};
+    struct fault fault = FAULT_NULL;
+    if (root < 0) {
+        int r = -errno;
+        fail(entry, r, &fault);
+    }
+    if (root < 0 || update(entry, &place, &budget)) {
+        unlist(digests, entry);
+        *ret_ready = true;
+    }
+    return TAILQ_EMPTY(&digests->work) ? -1 : 0;
+}

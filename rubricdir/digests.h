@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Remembers the digests of the directories that were asked for, so that to ask again costs a few
+ * system calls for each file and no reading.
+ *
+ * Theory of operation. An entry is KNOWN, or READING: its files are listed and some are not
+ * digested. A caller that must not block gives a budget of bytes. digests_prepare() is for it to
+ * call before it needs a digest. If that takes more than the budget, the entry goes into a list,
+ * and digests_work() reads on, a portion each time. A directory that has no digest is looked at
+ * again after a second. */
+
+#include "tree.h"
+
+struct digests;
+
+struct rubric_digest {
+    char hex[RUBRICDIR_DIGEST_SIZE]; /* "": there is none, and `why` says why */
+    char why[FAULT_MAX];             /* "helpers/data.bin: Permission denied" */
+    bool is_short;                   /* the host was short of something, or its files change */
+};
+
+/* 0 or -ENOMEM. */
+int digests_new(struct digests **ret);
+
+/* Accepts NULL and returns NULL. */
+struct digests *digests_free(struct digests *digests);
+
+/* Digests the directory at PLACE as it is now. ROOT is the path that its bench root was opened by.
+ * Reads at most BUDGET bytes: if more has changed there is no digest yet. */
+void digests_look(struct digests *digests, const char *root, const struct tree_place *place,
+                  uint64_t budget, struct rubric_digest *ret);
+
+/* Whether the directory NAME below ROOT was looked at before and is not being read: without a
+ * system call. What has changed since, digests_look() finds. */
+bool digests_knows(const struct digests *digests, const char *root, const char *name);
+
+/* Whether digests_look() can be expected not to read more than BUDGET bytes. If not, digests_work()
+ * has something to do. */
+bool digests_prepare(struct digests *digests, const char *root, const struct tree_place *place,
+                     uint64_t budget);
+
+/* Whether digests_work() has something to do. Accepts NULL. */
+bool digests_is_working(const struct digests *digests);
+
+/* Reads at most BUDGET bytes of what digests_prepare() and digests_look() have left over. Returns
+ * after how many milliseconds to call it again; -1: nothing is left. *ret_ready: a directory was
+ * finished. */
+int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready);

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests the digest of a rubric's directory: what counts for it, what leaves a directory without
+ * one, that it is what the directory has now, and what it costs to ask again. */
+#include "rubricdir/digests.h"
+#include "tests/unit/files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ALL UINT64_MAX
+#define NOBODY 65534
+
+struct fixture {
+    char root[64];
+    int fd;
+    struct digests *digests;
+    char path[512];
+};
+
+/* Returns the path of NAME beneath the bench root, until the next call. */
+static const char *at(struct fixture *f, const char *name)
+{
+    (void)snprintf(f->path, sizeof(f->path), "%s/%s", f->root, name);
+    return f->path;
+}
+
+static void put(struct fixture *f, const char *name, const char *text)
+{
+    FILE *file = fopen(at(f, name), "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    strcpy(f->root, "/tmp/rubricd-digests-XXXXXX");
+    if (!mkdtemp(f->root) || digests_new(&f->digests) < 0)
+        return -1;
+    f->fd = open(f->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (mkdir(at(f, "c"), 0755) < 0 || mkdir(at(f, "c/sub"), 0755) < 0)
+        return -1;
+    put(f, "c/rubric.py", "abc");
+    *state = f;
+    return f->fd < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    (void)digests_free(f->digests);
+    (void)close(f->fd);
+    remove_tree(f->root);
+    free(f);
+    return 0;
+}
+
+static struct rubric_digest look(struct fixture *f, uint64_t budget)
+{
+    struct rubric_digest digest;
+    const struct tree_place place = {f->fd, "c"};
+    digests_look(f->digests, f->root, &place, budget, &digest);
+    assert_true(!*digest.hex == !!*digest.why);
+    return digest;
+}
+
+/* printf 'rubric-directory 1\n%s 3 - rubric.py\n' $(printf abc | sha256sum | cut -c-64) | sha256sum
+ */
+#define OF_ABC "dea94f3177923729079c4e07734d1f7eb4175cc418a659b41573b37dcaa340c0"
+
+static void test_what_counts(void **state)
+{
+    struct fixture *f = *state;
+    struct rubric_digest before = look(f, ALL);
+    assert_string_equal(before.hex, OF_ABC);
+    /* What does not: a mode without execution, a time, an empty directory. */
+    assert_int_equal(chmod(at(f, "c/rubric.py"), 0600), 0);
+    assert_int_equal(utimensat(AT_FDCWD, f->path, (struct timespec[2]){{1, 1}, {1, 1}}, 0), 0);
+    assert_int_equal(mkdir(at(f, "c/empty"), 0700), 0);
+    put(f, "beside", "");
+    assert_string_equal(look(f, ALL).hex, OF_ABC);
+
+    /* What does. */
+    assert_int_equal(chmod(at(f, "c/rubric.py"), 0711), 0);
+    struct rubric_digest executable = look(f, ALL);
+    assert_string_not_equal(executable.hex, OF_ABC);
+    assert_int_equal(chmod(at(f, "c/rubric.py"), 0644), 0);
+    put(f, "c/sub/helper.py", "");
+    struct rubric_digest helped = look(f, ALL);
+    assert_string_not_equal(helped.hex, OF_ABC);
+    char other[512];
+    (void)snprintf(other, sizeof(other), "%s/c/helper.py", f->root);
+    assert_int_equal(rename(at(f, "c/sub/helper.py"), other), 0);
+    struct rubric_digest moved = look(f, ALL);
+    assert_string_not_equal(moved.hex, helped.hex);
+    assert_string_not_equal(moved.hex, OF_ABC);
+    put(f, "c/helper.py", "x");
+    assert_string_not_equal(look(f, ALL).hex, moved.hex);
+    assert_int_equal(unlink(at(f, "c/helper.py")), 0);
+    assert_string_equal(look(f, ALL).hex, OF_ABC);
+}
+
+/* Between two writes within one tick of the kernel no time stamp changes. */
+static void test_writes_in_one_tick(void **state)
+{
+    struct fixture *f = *state;
+    for (char c = 'a'; c <= 'z'; c++) {
+        struct rubric_digest alone;
+        char text[] = {c, '\0'};
+        put(f, "c/rubric.py", text);
+        struct rubric_digest digest = look(f, ALL);
+        struct digests *fresh;
+        const struct tree_place place = {f->fd, "c"};
+        assert_int_equal(digests_new(&fresh), 0);
+        digests_look(fresh, f->root, &place, ALL, &alone);
+        assert_string_equal(digest.hex, alone.hex);
+        (void)digests_free(fresh);
+    }
+}
+
+/* A link is the file that it leads to: so is a copy of the directory without links. */
+static void test_links(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "shared.py", "shared");
+    put(f, "c/helper.py", "shared");
+    struct rubric_digest copied = look(f, ALL);
+    assert_int_equal(unlink(at(f, "c/helper.py")), 0);
+    assert_int_equal(symlink("../shared.py", f->path), 0);
+    assert_string_equal(look(f, ALL).hex, copied.hex);
+    put(f, "shared.py", "changed");
+    assert_string_not_equal(look(f, ALL).hex, copied.hex);
+}
+
+static void expect_none(struct fixture *f, const char *why)
+{
+    /* A failure stands for a second, for whoever asked. */
+    struct rubric_digest digest;
+    struct digests *fresh;
+    const struct tree_place place = {f->fd, "c"};
+    size_t descriptors = count_descriptors();
+    assert_int_equal(digests_new(&fresh), 0);
+    digests_look(fresh, f->root, &place, ALL, &digest);
+    (void)digests_free(fresh);
+    assert_string_equal(digest.why, why);
+    assert_string_equal(digest.hex, "");
+    assert_false(digest.is_short);
+    assert_int_equal(count_descriptors(), descriptors);
+}
+
+static void test_links_that_lead_nowhere(void **state)
+{
+    static const char why[] = "link: a link that leads to no file beneath the bench root";
+    static const char *const targets[] = {
+        "/etc/passwd", "../../etc/passwd", "nothing", "sub", "link", ".."};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+        assert_int_equal(symlink(targets[i], at(f, "c/link")), 0);
+        expect_none(f, why);
+        assert_int_equal(unlink(at(f, "c/link")), 0);
+    }
+    assert_int_equal(mkdir(at(f, "d"), 0755), 0);
+    put(f, "d/rubric.py", "");
+    assert_int_equal(unlink(at(f, "c/rubric.py")), 0);
+    assert_int_equal(symlink("../d/rubric.py", at(f, "c/rubric.py")), 0);
+    expect_none(f, "rubric.py: a link out of its directory, whose helpers are others");
+}
+
+static void test_bounds(void **state)
+{
+    struct fixture *f = *state;
+    char name[300], deep[512] = "c";
+    assert_int_equal(mkfifo(at(f, "c/fifo"), 0600), 0);
+    expect_none(f, "fifo: neither a file nor a directory");
+    assert_int_equal(unlink(f->path), 0);
+
+    put(f, "c/big", "");
+    assert_int_equal(truncate(f->path, (64 << 20) - 3), 0);
+    assert_true(*look(f, ALL).hex);
+    assert_int_equal(truncate(at(f, "c/big"), (64 << 20) - 2), 0);
+    expect_none(f, "more than 64 MiB of files");
+    assert_int_equal(unlink(at(f, "c/big")), 0);
+
+    put(f, "c/new\nline", "");
+    expect_none(f, "new\nline: a name with a control character, or of more than 255 bytes");
+    assert_int_equal(unlink(f->path), 0);
+
+    for (int i = 0; i < RUBRICDIR_DEPTH_MAX; i++) {
+        strcat(deep, "/d");
+        assert_int_equal(mkdir(at(f, deep), 0755), 0);
+    }
+    assert_true(*look(f, ALL).hex);
+    strcat(deep, "/d");
+    assert_int_equal(mkdir(at(f, deep), 0755), 0);
+    expect_none(f, "d/d/d/d/d/d/d/d/d: more than 8 directories below each other");
+    assert_int_equal(rmdir(f->path), 0);
+
+    for (int i = 1; i < RUBRICDIR_FILES_MAX; i++) {
+        (void)snprintf(name, sizeof(name), "c/sub/%04d", i);
+        put(f, name, "");
+    }
+    assert_true(*look(f, ALL).hex);
+    put(f, "c/one-more", "");
+    expect_none(f, "more than 1000 files");
+}
+
+static void test_unreadable(void **state)
+{
+    struct fixture *f = *state;
+    uid_t uid = geteuid();
+    put(f, "c/sub/secret", "");
+    assert_int_equal(chmod(f->path, 0), 0);
+    assert_int_equal(chmod(f->root, 0755), 0);
+    assert_int_equal(uid == 0 ? seteuid(NOBODY) : 0, 0);
+    expect_none(f, "sub/secret: Permission denied");
+    assert_int_equal(seteuid(uid), 0);
+    assert_int_equal(unlink(at(f, "c/sub/secret")), 0);
+    assert_int_equal(chmod(at(f, "c/sub"), 0), 0);
+    assert_int_equal(uid == 0 ? seteuid(NOBODY) : 0, 0);
+    expect_none(f, "sub: Permission denied");
+    assert_int_equal(seteuid(uid), 0);
+}
+
+/* --- portions ----------------------------------------------------------------------------- */
+
+static void wait_ms(int64_t ms)
+{
+    const struct timespec time = {.tv_nsec = ms * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+/* Reads in portions until nothing is left; returns how often. */
+static int work(struct fixture *f, uint64_t portion)
+{
+    int n = 0;
+    for (int64_t wait = 0; wait >= 0; n++) {
+        bool is_ready;
+        wait = digests_work(f->digests, portion, &is_ready);
+        assert_int_equal(is_ready, wait < 0);
+        wait_ms(MAX(wait, 0)); /* until what is young is not */
+        assert_in_range(n, 0, 1000);
+    }
+    return n;
+}
+
+#define BIG (1 << 20)
+#define PORTION ((uint64_t)(64 << 10))
+
+static void test_portions(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    size_t descriptors = count_descriptors();
+    put(f, "c/big", "");
+    assert_int_equal(truncate(f->path, BIG), 0);
+    struct rubric_digest whole = look(f, ALL);
+    (void)digests_free(f->digests);
+    assert_int_equal(digests_new(&f->digests), 0);
+
+    assert_false(digests_is_working(f->digests));
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    assert_true(digests_is_working(f->digests));
+    assert_true(work(f, PORTION) >= BIG / (int)PORTION - 1);
+    assert_false(digests_is_working(f->digests));
+    assert_true(digests_prepare(f->digests, f->root, &place, 0));
+    /* It is read: to ask again takes no budget. */
+    assert_string_equal(look(f, 0).hex, whole.hex);
+
+    /* A change is seen, and not read at once. */
+    put(f, "c/big", "short");
+    assert_int_equal(truncate(at(f, "c/big"), BIG), 0);
+    struct rubric_digest changed = look(f, PORTION);
+    assert_string_equal(changed.why, "its files have changed and are still being read");
+    assert_true(changed.is_short);
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    (void)work(f, PORTION);
+    assert_true(digests_prepare(f->digests, f->root, &place, PORTION));
+    changed = look(f, PORTION);
+    assert_true(*changed.hex && strcmp(changed.hex, whole.hex) != 0);
+    (void)close(f->fd);
+    f->fd = open(f->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(count_descriptors(), descriptors);
+}
+
+/* Reads the directory and its files into TREE. */
+static void read_whole(struct fixture *f, struct tree *tree)
+{
+    const struct tree_place place = {f->fd, "c"};
+    struct tree_cursor cursor = TREE_CURSOR_NULL;
+    uint64_t budget = ALL;
+    assert_int_equal(tree_read(&place, tree, NULL), 0);
+    assert_int_equal(tree_hash(tree, &place, &cursor, &budget, NULL), 1);
+    tree_cursor_deinit(&cursor);
+}
+
+/* What has just changed may change again without another time stamp: it is not trusted yet. */
+static void test_young(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    bool was_distrusted = false, was_adopted = true;
+    wait_ms(60); /* the directories are not young */
+    for (int i = 0; i < 100 && (!was_distrusted || was_adopted); i++) { /* a busy host is slow */
+        struct tree tree = TREE_NULL, next = TREE_NULL;
+        put(f, "c/rubric.py", "abc");
+        read_whole(f, &tree);
+        was_distrusted |= !tree_is_current(&tree, &place);
+        assert_int_equal(tree_read(&place, &next, NULL), 0);
+        tree_adopt(&next, &tree);
+        assert_string_equal(next.nodes[1].name, "rubric.py");
+        was_adopted &= next.nodes[1].is_hashed;
+        tree_deinit(&tree);
+        tree_deinit(&next);
+    }
+    assert_true(was_distrusted && !was_adopted);
+    bool is_trusted = false;
+    for (int i = 0; i < 10000 && !is_trusted; i++) {
+        struct tree tree = TREE_NULL;
+        wait_ms(1);
+        read_whole(f, &tree);
+        is_trusted = tree_is_current(&tree, &place);
+        tree_deinit(&tree);
+    }
+    assert_true(is_trusted);
+}
+
+/* A file that changes while it is read has no digest. */
+static void test_change_while_it_is_read(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    struct tree_cursor cursor = TREE_CURSOR_NULL;
+    struct tree tree = TREE_NULL;
+    uint64_t budget = 2 * PORTION;
+    put(f, "c/a", "");
+    assert_int_equal(truncate(f->path, BIG), 0);
+    assert_int_equal(tree_read(&place, &tree, NULL), 0);
+    assert_int_equal(tree_hash(&tree, &place, &cursor, &budget, NULL), 0);
+    assert_true(cursor.fd >= 0);
+    int fd = open(at(f, "c/a"), O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "x", 1, 0), 1); /* its size stays */
+    (void)close(fd);
+    budget = ALL;
+    assert_int_equal(tree_hash(&tree, &place, &cursor, &budget, NULL), -EAGAIN);
+    assert_int_equal(cursor.fd, -1);
+    tree_deinit(&tree);
+}
+
+/* What changes between two portions begins anew. */
+static void test_change_between_portions(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    bool is_ready;
+    put(f, "c/big", "");
+    assert_int_equal(truncate(f->path, BIG), 0);
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    wait_ms(60);
+    assert_int_equal(digests_work(f->digests, PORTION, &is_ready), 0);
+    put(f, "c/big", "changed");
+    (void)work(f, PORTION);
+    struct rubric_digest digest = look(f, ALL), alone;
+    struct digests *fresh;
+    assert_int_equal(digests_new(&fresh), 0);
+    digests_look(fresh, f->root, &place, ALL, &alone);
+    assert_string_equal(digest.hex, alone.hex);
+    (void)digests_free(fresh);
+}
+
+/* So many files are not looked at for each job, and a change is seen all the same. */
+static void test_many_files(void **state)
+{
+    struct fixture *f = *state;
+    char name[32];
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(name, sizeof(name), "c/sub/%d", i);
+        put(f, name, "");
+    }
+    wait_ms(60);
+    struct rubric_digest first = look(f, ALL);
+    assert_string_equal(look(f, ALL).hex, first.hex);
+    put(f, "c/rubric.py", "other");
+    int tries = 0;
+    while (strcmp(look(f, ALL).hex, first.hex) == 0) {
+        wait_ms(1);
+        assert_in_range(++tries, 1, 10000);
+    }
+}
+
+/* More directories than are remembered. */
+static void test_many_directories(void **state)
+{
+    struct fixture *f = *state;
+    struct rubric_digest digest;
+    char name[32];
+    for (int i = 0; i < 100; i++) {
+        const struct tree_place place = {f->fd, name};
+        (void)snprintf(name, sizeof(name), "c%d", i);
+        assert_int_equal(mkdir(at(f, name), 0755), 0);
+        (void)snprintf(name, sizeof(name), "c%d/rubric.py", i);
+        put(f, name, "abc");
+        (void)snprintf(name, sizeof(name), "c%d", i);
+        digests_look(f->digests, f->root, &place, ALL, &digest);
+        assert_string_equal(digest.hex, OF_ABC);
+    }
+    assert_string_equal(look(f, ALL).hex, OF_ABC);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_counts), TEST(test_writes_in_one_tick),
+        TEST(test_links),       TEST(test_links_that_lead_nowhere),
+        TEST(test_bounds),      TEST(test_unreadable),
+        TEST(test_young),       TEST(test_change_while_it_is_read),
+        TEST(test_portions),    TEST(test_change_between_portions),
+        TEST(test_many_files),  TEST(test_many_directories),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
