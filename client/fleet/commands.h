@@ -14,7 +14,7 @@ extern const struct command fleet_push_bench;
 struct command fleet_batch(void);
 struct command fleet_grade(void);
 
-enum { FLEET_COMMANDS = 6 };
+enum { FLEET_COMMANDS = 7 };
 
 /* The program, and the commands that are made while it runs. */
 struct fleet_program {
