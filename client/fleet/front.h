@@ -18,6 +18,7 @@ struct front_options {
     const char *run;
     const char *digest; /* of the isolation that the jobs are to have; FEEDS_ANY */
     int64_t ack_wait_s;
+    bool keeps_starved; /* the answer of a job counts although it got no CPU */
     uint32_t max_frame;
 };
 

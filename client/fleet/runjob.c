@@ -48,7 +48,8 @@ static bool on_sent(void *arg, natsMsg *reply)
     struct api_answer answer;
     api_read(reply, &answer);
     if (answer.outcome == API_FULL || answer.outcome == API_AGAIN) {
-        bus_complain(job->bus, "a job is not queued: %s; keeping it and trying again", answer.text);
+        bus_complain(job->bus, "a job is not queued: %s; keeping it and trying again%s",
+                     answer.text, api_remedy(&answer));
         return true;
     }
     job->request = 0;
@@ -67,7 +68,7 @@ static bool on_sent(void *arg, natsMsg *reply)
 static void send_job(struct runjob *job)
 {
     char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE];
-    struct header headers[5];
+    struct header headers[6];
     size_t n = 0;
     uint64_t nonce = 0;
     runjob_enter(job, RUNJOB_SENDING);
@@ -83,6 +84,8 @@ static void send_job(struct runjob *job)
         headers[n++] = (struct header){API_BODY, job->body_ref};
     if (job->tests_ref)
         headers[n++] = (struct header){API_TESTS, job->tests_ref};
+    if (job->keeps_starved)
+        headers[n++] = (struct header){API_STARVED, "keep"};
     headers[n] = (struct header){NULL, NULL};
     job->request = bus_request(job->bus, subject, headers, job->body.data,
                                job->body_ref ? 0 : job->body.length, on_sent, job);
