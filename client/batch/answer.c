@@ -62,7 +62,7 @@ static int make_line(struct engine *engine, struct message *message, struct pend
     if (r == 0)
         r = runinfo_finish(job->run, engine->session.version);
     if (r == 0)
-        r = runinfo_set_deadline(job->run, message->object);
+        r = runinfo_set_starvation(job->run, message->object);
     /* A line that keeps its job's id in `run` lacks the fields of the answer. */
     if (r == 0 && json_object_get(job->run, "id"))
         r = runinfo_set_circumstances(job->run, message->object);

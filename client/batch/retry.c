@@ -40,11 +40,11 @@ static bool retry(struct engine *engine, struct pending_job *job, const struct m
 }
 
 /* Only once: a job that ends so with nothing beside it has had its chance. An error is retried then
- * like any other. */
+ * like any other. A fleet has run the job again already, on another host. */
 static bool rerun(struct engine *engine, struct pending_job *job, const struct message *message)
 {
-    if (engine->options.no_rerun_starved || !attempt_is_starved(message) ||
-        earlier_for(job->run, RUNINFO_STARVED) > 0 ||
+    if (engine->options.no_rerun_starved || engine->session.reruns_starved ||
+        !attempt_is_starved(message) || earlier_for(job->run, RUNINFO_STARVED) > 0 ||
         runinfo_add_earlier(job->run, RUNINFO_STARVED, message) < 0)
         return false;
     pending_enter(&engine->pending, job, PENDING_STARVED, monotonic_ms());

@@ -107,10 +107,21 @@ size_t runinfo_earlier(const json_t *run)
     return json_array_size(json_object_get(run, "earlier"));
 }
 
-int runinfo_set_deadline(json_t *run, const json_t *answer)
+/* Copies the first N members of NAMES that ANSWER has. */
+static int copy_members(json_t *run, const json_t *answer, const char *const *names, size_t n)
 {
-    json_t *deadline = json_object_get(answer, "deadline");
-    return deadline && json_object_set(run, "deadline", deadline) < 0 ? -ENOMEM : 0;
+    for (size_t i = 0; i < n; i++) {
+        json_t *value = json_object_get(answer, names[i]);
+        if (value && json_object_set(run, names[i], value) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int runinfo_set_starvation(json_t *run, const json_t *answer)
+{
+    static const char *const names[] = {"deadline", "fleet"};
+    return copy_members(run, answer, names, ARRAY_SIZE(names));
 }
 
 int runinfo_finish(json_t *run, const char *version)
@@ -125,12 +136,7 @@ int runinfo_finish(json_t *run, const char *version)
 int runinfo_set_circumstances(json_t *run, const json_t *answer)
 {
     static const char *const names[] = {"mode", "usage", "isolation"};
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        json_t *value = json_object_get(answer, names[i]);
-        if (value && json_object_set(run, names[i], value) < 0)
-            return -ENOMEM;
-    }
-    return 0;
+    return copy_members(run, answer, names, ARRAY_SIZE(names));
 }
 
 int runinfo_set_host(json_t *run, json_t *take_host)

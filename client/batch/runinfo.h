@@ -28,8 +28,9 @@ size_t runinfo_earlier(const json_t *run);
 /* Completes RUN for an answer that came now from a daemon of this VERSION. 0 or -ENOMEM. */
 int runinfo_finish(json_t *run, const char *version);
 
-/* Copies into RUN the deadline of ANSWER if it was moved. 0 or -ENOMEM. */
-int runinfo_set_deadline(json_t *run, const json_t *answer);
+/* Copies into RUN the deadline of ANSWER if it was moved, and what a fleet says of the ANSWER to a
+ * job that starved. 0 or -ENOMEM. */
+int runinfo_set_starvation(json_t *run, const json_t *answer);
 
 /* Copies usage, isolation and mode of ANSWER into RUN, for a line without the answer itself. 0 or
  * -ENOMEM. */

@@ -27,7 +27,8 @@ struct session {
     uint32_t max_frame;     /* the largest frame that the daemon accepts, in bytes */
     int64_t jobs_per_client;
     int64_t slots;
-    char *bye; /* why the daemon ended the connection, from its `bye`; NULL: none came */
+    bool reruns_starved; /* a fleet runs starved jobs again by itself */
+    char *bye;           /* why the daemon ended the connection, from its `bye`; NULL: none came */
     char *bye_message;
     struct message_tail tail;
 };

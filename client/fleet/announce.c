@@ -53,13 +53,15 @@ json_t *announce_make(const char *name, const struct lane *const *lanes, size_t 
     }
     const json_t *about = first->session.host; /* what its hello said: hostinfo_make() */
     return json_pack(
-        "{s:s,s:s,s:i,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:O?,s:O?,s:I,s:f}",
+        "{s:s,s:s,s:i,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:O?,s:O?,s:"
+        "I,s:f}",
         "worker", name, "host", host.nodename, "pid", (int)getpid(), "version",
         first->session.version, "slots", slots, "running", (json_int_t)counts->running, "done",
         (json_int_t)counts->done, "errors", (json_int_t)counts->errors, "dead",
         (json_int_t)counts->dead, "known", (json_int_t)counts->known, "handed_back",
         (json_int_t)counts->back, "cancelled", (json_int_t)counts->cancelled, "redelivered",
-        (json_int_t)counts->redelivered, "uptime_ms", (json_int_t)uptime_ms, "daemons", list,
+        (json_int_t)counts->redelivered, "starved", (json_int_t)counts->starved, "passed_by",
+        (json_int_t)counts->passed, "uptime_ms", (json_int_t)uptime_ms, "daemons", list,
         "isolation", isolation_of(first), "languages", languages_of(first), "limits",
         json_object_get(about, "limits"), "interpreter", json_object_get(about, "interpreter"),
         "max_frame", (json_int_t)first->session.max_frame, "rate", counts->rate);

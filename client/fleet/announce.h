@@ -6,6 +6,7 @@
 
 struct announce_counts {
     uint64_t done, errors, dead, known, back, cancelled, redelivered;
+    uint64_t starved, passed; /* handed back: got no CPU here; left to other hosts */
     size_t running;
     double rate; /* answers per second since the last announcement */
 };

@@ -27,6 +27,15 @@ static enum api_outcome outcome_of(int64_t code, int64_t err_code, const char *t
     }
 }
 
+const char *api_remedy(const struct api_answer *answer)
+{
+    return answer->outcome == API_FULL
+               ? " (make room on the disk of the NATS server, or raise the limit: that of the "
+                 "stream with rubricctl fleet init --max-gib, that of the server in its "
+                 "configuration)"
+               : "";
+}
+
 void api_read(natsMsg *reply, struct api_answer *ret)
 {
     _cleanup_json_ json_t *object = NULL;

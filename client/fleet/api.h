@@ -9,12 +9,13 @@
 #include <jansson.h>
 
 /* Headers of jobs and results. */
-#define API_DIGEST "Rubricd-Digest" /* SHA-256 of the job that this is, or is the result of */
-#define API_BODY "Rubricd-Body"     /* the body is not here but in the inputs: "HEX CHUNKS" */
-#define API_TESTS "Rubricd-Tests"   /* the tests that the job names are in the inputs, as above */
-#define API_BENCH "Rubricd-Bench"   /* the rubric that the job is to have: "DIGEST TASK_CLASS" */
-#define API_TYPE "Rubricd-Type"     /* of a result: "result" or "error" */
-#define API_HOST "Rubricd-Host"     /* of a result: the worker */
+#define API_DIGEST "Rubricd-Digest"   /* SHA-256 of the job that this is, or is the result of */
+#define API_BODY "Rubricd-Body"       /* the body is not here but in the inputs: "HEX CHUNKS" */
+#define API_TESTS "Rubricd-Tests"     /* the tests that the job names are in the inputs, as above */
+#define API_BENCH "Rubricd-Bench"     /* the rubric that the job is to have: "DIGEST TASK_CLASS" */
+#define API_TYPE "Rubricd-Type"       /* of a result: "result" or "error" */
+#define API_HOST "Rubricd-Host"       /* of a result: the worker */
+#define API_STARVED "Rubricd-Starved" /* of a job: "keep" its answer even if it got no CPU */
 #define API_EXPECT "Nats-Expected-Last-Subject-Sequence"
 #define API_ID "Nats-Msg-Id"
 
@@ -33,6 +34,9 @@ struct api_answer {
     uint64_t seq;   /* of what was stored; 0: nothing was */
     char text[256]; /* what the server said of an error; "" */
 };
+
+/* What to do about API_FULL, for the end of a message; "" for other outcomes. */
+const char *api_remedy(const struct api_answer *answer);
 
 /* Reads the answer to a publication or another request. */
 void api_read(natsMsg *reply, struct api_answer *ret);

@@ -113,7 +113,8 @@ static bool on_stored(void *arg, natsMsg *reply)
     struct api_answer answer;
     api_read(reply, &answer);
     if (answer.outcome == API_AGAIN || answer.outcome == API_FULL) {
-        bus_complain(chunk->blob->bus, "an input is not stored: %s; trying again", answer.text);
+        bus_complain(chunk->blob->bus, "an input is not stored: %s; trying again%s", answer.text,
+                     api_remedy(&answer));
         return true;
     }
     if (answer.outcome != API_OK && answer.outcome != API_EXISTS) {

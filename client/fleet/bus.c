@@ -15,8 +15,13 @@
 
 /* Between two connections of which the first was closed for good. */
 #define REOPEN_MS 2000
+/* The library connects again by itself, but does not say why it fails. After so long the bus does
+ * it, and says why. */
+#define GIVE_UP_MS 10000
 /* A request that was sent so often without an answer is worth a word. */
 #define SILENT_TRIES 2
+/* As is one that the server has told nobody listens to: for longer than a leader's election. */
+#define NOBODY_TRIES 20
 /* What lasts is said again after a while, not for each request. */
 #define COMPLAIN_AGAIN_MS 30000
 struct watch {
@@ -44,7 +49,7 @@ struct bus {
     int event_fd;
     struct requests requests;
     SLIST_HEAD(, watch) watches;
-    int64_t reopen_ms;
+    int64_t reopen_ms, give_up_ms;
     int64_t complained_ms;
     bool was_up;
     char why[FAULT_MAX]; /* the last try to connect failed; "": it did not */
@@ -55,6 +60,7 @@ struct bus {
     pthread_mutex_t lock;
     STAILQ_HEAD(, arrival) arrivals;
     bool is_closed, is_lost, is_back;
+    char refusal[256]; /* what the server has refused; "": nothing */
 };
 
 /* --- the library's threads ---------------------------------------------------------------- */
@@ -109,6 +115,21 @@ static void on_lost(_unused_ natsConnection *connection, void *bus)
 static void on_back(_unused_ natsConnection *connection, void *bus)
 {
     note_state(bus, &((struct bus *)bus)->is_back);
+}
+
+static void on_refused(natsConnection *connection, _unused_ natsSubscription *subscription,
+                       natsStatus status, void *bus_)
+{
+    struct bus *bus = bus_;
+    const char *text = NULL;
+    if (status != NATS_NOT_PERMITTED)
+        return; /* the connection ends, and the reason is told then */
+    (void)natsConnection_GetLastError(connection, &text);
+    (void)pthread_mutex_lock(&bus->lock);
+    (void)snprintf(bus->refusal, sizeof(bus->refusal), "%s",
+                   text && *text ? text : natsStatus_GetText(status));
+    (void)pthread_mutex_unlock(&bus->lock);
+    wake(bus);
 }
 
 static void on_closed(_unused_ natsConnection *connection, void *bus)
@@ -226,13 +247,32 @@ static uint64_t number_of(const char *subject)
     return dot ? strtoull(dot + 1, NULL, 16) : 0;
 }
 
+/* The server has no JetStream, or the stream has lost its leader. Acknowledgements are left out:
+ * nobody takes those of a run that is over. */
+static void complain_of_nobody(struct bus *bus, const struct request *request)
+{
+    const char *subject = natsMsg_GetSubject(request->message);
+    if (request->nobody < NOBODY_TRIES || strncmp(subject, "$JS.ACK.", strlen("$JS.ACK.")) == 0)
+        return;
+    bus_complain(
+        bus,
+        "the NATS server has no JetStream for %s: nats-server disables it when its disk is "
+        "full (make room, then restart it), and a cluster has none while too few of its "
+        "servers are up; trying on",
+        subject);
+}
+
 static void take_reply(struct bus *bus, natsMsg *message, int64_t now)
 {
     uint64_t number = number_of(natsMsg_GetSubject(message));
     struct request *request = requests_find(&bus->requests, number);
     if (!request)
         return; /* forgotten, or a second answer */
-    bool again = natsMsg_IsNoResponders(message) || request->reply(request->arg, message);
+    bool is_nobodys = natsMsg_IsNoResponders(message);
+    if (!is_nobodys && !request->is_again && request->silent > 0)
+        bus_complain(bus, "the NATS server is slow: it has answered %s only now, sent %u times",
+                     natsMsg_GetSubject(request->message), request->silent + 1);
+    bool again = is_nobodys || request->reply(request->arg, message);
     /* The callback may have forgotten this very request. */
     request = requests_find(&bus->requests, number);
     if (!request)
@@ -240,6 +280,8 @@ static void take_reply(struct bus *bus, natsMsg *message, int64_t now)
     requests_unlist(&bus->requests, request);
     if (again) {
         request->silent = 0;
+        request->nobody = is_nobodys ? request->nobody + 1 : 0;
+        complain_of_nobody(bus, request);
         requests_enlist(&bus->requests, request, true, now);
     } else {
         requests_drop(&bus->requests, request);
@@ -288,7 +330,8 @@ static void send_due(struct bus *bus, struct request_list *list, int64_t now)
             if (++request->silent >= SILENT_TRIES)
                 bus_complain(bus,
                              "the NATS server is slow: it has not answered %s, sent %u times; "
-                             "trying on",
+                             "trying on (one whose disk is full may stop answering: make room, "
+                             "then restart it)",
                              natsMsg_GetSubject(request->message), request->silent);
         }
         requests_unlist(&bus->requests, request);
@@ -346,7 +389,7 @@ static void disconnect(struct bus *bus)
 static int connect_bus(struct bus *bus, struct fault *fault)
 {
     static const struct busconnect_events events = {
-        .lost = on_lost, .back = on_back, .closed = on_closed};
+        .lost = on_lost, .back = on_back, .closed = on_closed, .refused = on_refused};
     int r = busconnect(&bus->options, &events, bus, &bus->connection, fault);
     if (r == 0)
         r = subscribe_inbox(bus);
@@ -363,7 +406,7 @@ static void reopen(struct bus *bus, int64_t now)
     if (connect_bus(bus, &fault) == 0) {
         complain("connected to the NATS server again");
         bus->why[0] = '\0';
-        bus->reopen_ms = INT64_MAX;
+        bus->reopen_ms = bus->give_up_ms = INT64_MAX;
         bus->was_up = true;
         send_all_again(bus, now);
         return;
@@ -382,7 +425,14 @@ static void take_states(struct bus *bus, int64_t now)
     (void)pthread_mutex_lock(&bus->lock);
     bool closed = bus->is_closed, lost = bus->is_lost, back = bus->is_back;
     bus->is_closed = bus->is_lost = bus->is_back = false;
+    char refusal[sizeof(bus->refusal)];
+    memcpy(refusal, bus->refusal, sizeof(refusal));
+    bus->refusal[0] = '\0';
     (void)pthread_mutex_unlock(&bus->lock);
+    if (*refusal)
+        bus_complain(bus, "the NATS server refuses: %s", refusal);
+    if (lost)
+        bus->give_up_ms = now + GIVE_UP_MS;
     if (lost && bus->was_up) {
         complain("the connection to the NATS server is lost; connecting again");
         bus->was_up = false;
@@ -390,9 +440,12 @@ static void take_states(struct bus *bus, int64_t now)
     if (back && bus_is_up(bus)) {
         complain("connected to the NATS server again");
         bus->was_up = true;
+        bus->give_up_ms = INT64_MAX;
         send_all_again(bus, now);
     }
-    if (closed && bus->reopen_ms == INT64_MAX)
+    /* It may be an earlier connection that was closed. */
+    if (bus->reopen_ms == INT64_MAX && !bus_is_up(bus) &&
+        ((closed && natsConnection_IsClosed(bus->connection)) || now >= bus->give_up_ms))
         bus->reopen_ms = now;
 }
 
@@ -408,7 +461,8 @@ void bus_dispatch(struct bus *bus, int64_t now)
 
 int64_t bus_due(const struct bus *bus)
 {
-    return MIN(bus->reopen_ms, requests_due(&bus->requests));
+    int64_t due = MIN(bus->reopen_ms, requests_due(&bus->requests));
+    return bus->reopen_ms == INT64_MAX && !bus_is_up(bus) ? MIN(due, bus->give_up_ms) : due;
 }
 
 /* --- opening and closing ------------------------------------------------------------------ */
@@ -429,7 +483,7 @@ int bus_open(const struct bus_options *options, bool patient, struct bus **ret, 
     if (!bus)
         return -ENOMEM;
     bus->options = *options;
-    bus->reopen_ms = INT64_MAX;
+    bus->reopen_ms = bus->give_up_ms = INT64_MAX;
     bus->complained_ms = INT64_MIN / 2;
     requests_init(&bus->requests);
     STAILQ_INIT(&bus->arrivals);

@@ -10,6 +10,8 @@
 /* Find out within twice this time that a server no longer answers. */
 #define PING_MS 5000
 #define PINGS_OUT_MAX 2
+/* A server that reads nothing for so long is lost: the program must not stand still with it. */
+#define WRITE_MS 5000
 #define SECRET_MAX ((size_t)4096)
 /* Everything is sent again that a lost connection may have lost, so that storing it is a waste. */
 #define RECONNECT_BUFFER (1 << 20)
@@ -126,9 +128,13 @@ static natsStatus set_behaviour(natsOptions *nats, const struct busconnect_event
     if (status == NATS_OK)
         status = natsOptions_SetMaxPingsOut(nats, PINGS_OUT_MAX);
     if (status == NATS_OK)
+        status = natsOptions_SetWriteDeadline(nats, WRITE_MS);
+    if (status == NATS_OK)
         status = natsOptions_SetDisconnectedCB(nats, events->lost, arg);
     if (status == NATS_OK)
         status = natsOptions_SetReconnectedCB(nats, events->back, arg);
+    if (status == NATS_OK)
+        status = natsOptions_SetErrorHandler(nats, events->refused, arg);
     return status == NATS_OK ? natsOptions_SetClosedCB(nats, events->closed, arg) : status;
 }
 
@@ -143,6 +149,24 @@ static void name_servers(const struct bus_options *options, char *out, size_t si
                                  options->servers.items[i]);
 }
 
+/* What to do about the failure DETAIL of TLS. */
+static const char *tls_remedy(const char *detail)
+{
+    if (strstr(detail, "expired"))
+        return "; renew the certificate of the server";
+    return strstr(detail, "issuer") || strstr(detail, "self-signed") ||
+                   strstr(detail, "self signed")
+               ? "; name the authority that vouches for the server with --ca"
+               : "";
+}
+
+/* Skips the place in the library's code with which its texts begin: "(conn.c:1905): ". */
+static const char *without_place(const char *detail)
+{
+    const char *end = *detail == '(' ? strstr(detail, "): ") : NULL;
+    return end ? end + strlen("): ") : detail;
+}
+
 static int explain(const struct bus_options *options, natsStatus status, struct fault *fault)
 {
     char servers[FAULT_MAX / 2];
@@ -150,14 +174,19 @@ static int explain(const struct bus_options *options, natsStatus status, struct 
     const char *detail = nats_GetLastError(&last);
     if (!detail || !*detail)
         detail = natsStatus_GetText(status);
+    detail = without_place(detail);
     name_servers(options, servers, sizeof(servers));
     if (status == NATS_CONNECTION_AUTH_FAILED) {
-        (void)fault_set(fault, "%s: the NATS server refuses the credentials (%s)", servers, detail);
+        (void)fault_set(fault,
+                        "%s: the NATS server refuses the credentials (%s); give others with "
+                        "--creds, --token-file, or --user and --password-file",
+                        servers, detail);
         return -EACCES;
     }
     if (status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED ||
         status == NATS_SECURE_CONNECTION_REQUIRED) {
-        (void)fault_set(fault, "%s: no TLS with the NATS server: %s", servers, detail);
+        (void)fault_set(fault, "%s: no TLS with the NATS server: %s%s", servers, detail,
+                        tls_remedy(detail));
         return -EACCES;
     }
     if (status == NATS_NO_SERVER) {

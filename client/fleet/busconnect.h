@@ -7,6 +7,7 @@
 /* The library calls these in threads of its own. */
 struct busconnect_events {
     natsConnectionHandler lost, back, closed;
+    natsErrHandler refused; /* the server refuses something, or messages are dropped */
 };
 
 /* Connects, and reads the files of credentials. Fails as bus_open() does. */

@@ -6,6 +6,7 @@
 #include "hosts.h"
 #include "streams.h"
 
+#include "client/batch/engine.h"
 #include "client/connection/session.h"
 #include "client/terminal/text.h"
 
@@ -64,6 +65,7 @@ const struct option_spec door_specs[DOOR_SPECS] = {
 struct door {
     const struct fleet_globals *globals;
     const struct door_options *options;
+    bool keeps_starved;
     char run[NAMES_RUN_MAX + 1];
 };
 
@@ -122,6 +124,7 @@ static int open_front(const struct door *door, int fd, struct bus **ret_bus, jso
         .digest = door->options->mix ? FEEDS_ANY : hosts_digest(*ret_hosts),
         .host_benches = door->options->host_benches,
         .ack_wait_s = door->options->ack_wait ? door->options->ack_wait : ACK_WAIT_DEFAULT_S,
+        .keeps_starved = door->keeps_starved,
         .max_frame = (uint32_t)json_integer_value(json_object_get(limits, "max_frame")),
     };
     return front_new(bus, fd, &options, hello, ret, fault);
@@ -266,12 +269,22 @@ struct command door_command(const struct command *command)
     return made;
 }
 
+/* Whether --no-rerun-starved is among the OPTIONS of COMMAND: its engine leaves such jobs to the
+ * fleet. */
+static bool keeps_starved(const struct command *command, const void *options)
+{
+    const char *shared = (const char *)options + command->shared.offset;
+    const struct engine_options *engine = (const void *)shared;
+    return command->shared.specs == engine_specs && engine->no_rerun_starved;
+}
+
 enum exit_status door_run(const struct command *command, const struct globals *globals,
                           const void *options, const struct text_list *arguments)
 {
     const void *behind = (const char *)options + offset_behind(command);
     struct door door = {.globals = fleet_globals_of(globals), .options = behind};
     struct fault fault = FAULT_NULL;
+    door.keeps_starved = keeps_starved(command, options);
     if (!door.options->run)
         name_run(door.run);
     else if (names_check("--run", door.options->run, NAMES_RUN_MAX, &fault) < 0) {

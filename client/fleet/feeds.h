@@ -22,6 +22,7 @@ struct feed {
     char digest[80]; /* of the isolation that the jobs are to have; FEEDS_ANY */
     bool is_empty;
     bool is_listed;
+    bool is_foreign; /* no daemon of this worker may run its jobs, and the worker has said so */
 };
 
 struct feeds {

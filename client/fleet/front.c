@@ -2,6 +2,7 @@
 #include "front.h"
 
 #include "frontputs.h"
+#include "suited.h"
 
 #include "client/terminal/text.h"
 #include "proto/jobkinds.h"
@@ -30,6 +31,7 @@ struct front {
     struct front_options options;
     struct frames frames;
     struct reader reader;
+    struct suited suited;
     bool is_ready; /* has read the results that were there */
     bool is_broken;
     struct idmap results; /* by token */
@@ -297,6 +299,7 @@ static void begin_job(struct front *front, const struct bytes *id, const json_t 
     job->arg = front;
     job->job_no = ++front->last_no;
     job->priority = priority_of(fields);
+    job->keeps_starved = front->options.keeps_starved;
     job->tests_ref = ref ? strdup(ref) : NULL;
     names_token(id->data, id->length, job->token);
     _cleanup_json_ json_t *named = front->options.host_benches
@@ -479,6 +482,8 @@ int front_new(struct bus *bus, int fd, const struct front_options *options, cons
     if (r == 0)
         r = bus_watch(bus, marks, on_mark, front);
     if (r == 0)
+        r = suited_init(&front->suited, bus, options->run, options->digest);
+    if (r == 0)
         r = reader_init(&front->reader, bus, options->run, &reader_ops, front);
     if (r < 0) {
         (void)fault_set(fault, "cannot begin the run: %s", strerror(-r));
@@ -522,7 +527,8 @@ int64_t front_pump(struct front *front, short revents, int64_t now)
     if (front->is_ready)
         take_frames(front);
     send_again(front, now);
-    return MIN(reader_go_on(&front->reader, now), front->again_ms);
+    int64_t due = suited_check(&front->suited, front->n_jobs > 0, now);
+    return MIN(due, MIN(reader_go_on(&front->reader, now), front->again_ms));
 }
 
 bool front_is_over(const struct front *front)

@@ -18,7 +18,8 @@ struct front_options {
     const char *run;
     const char *digest; /* of the isolation that the jobs are to have; FEEDS_ANY */
     int64_t ack_wait_s;
-    bool host_benches; /* rubrics are those of the hosts: none is named or stored */
+    bool host_benches;  /* rubrics are those of the hosts: none is named or stored */
+    bool keeps_starved; /* the answer of a job counts although it got no CPU */
     uint32_t max_frame;
 };
 

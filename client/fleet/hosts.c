@@ -137,8 +137,9 @@ json_t *hosts_hello(const json_t *hosts)
         json_object_set_new(limits, "jobs_per_client",
                             json_integer(MAX(slots, 16) * JOBS_PER_SLOT)) < 0)
         return NULL;
-    return json_pack("{s:s,s:s,s:O,s:i,s:O,s:O,s:O?}", "type", "hello", "software", "rubricd",
+    return json_pack("{s:s,s:s,s:O,s:i,s:b,s:O,s:O,s:O?}", "type", "hello", "software", "rubricd",
                      "version", json_object_get(host, "version"), "protocol", PROTOCOL_VERSION,
-                     "limits", limits, "isolation", json_object_get(host, "isolation"),
-                     "interpreter", json_object_get(host, "interpreter"));
+                     "reruns_starved", true, "limits", limits, "isolation",
+                     json_object_get(host, "isolation"), "interpreter",
+                     json_object_get(host, "interpreter"));
 }

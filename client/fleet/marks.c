@@ -6,48 +6,83 @@
 
 #include <string.h>
 
-int marks_read(const char *text, size_t n, uint64_t seq, json_t **ret)
+void mark_deinit(struct mark *mark)
 {
-    _cleanup_json_ json_t *mark = NULL;
-    struct fault fault = FAULT_NULL;
-    json_t *starts = NULL;
-    if (json_read_object(text, n, &mark, &fault) == 0 &&
-        (uint64_t)json_integer_value(json_object_get(mark, "seq")) == seq)
-        starts = json_object_get(mark, "starts");
-    *ret = json_is_array(starts) ? json_incref(starts) : json_array();
-    return *ret ? 0 : -ENOMEM;
+    json_decref(mark->starts);
+    json_decref(mark->starved);
+    *mark = (struct mark)MARK_NULL;
 }
 
-int marks_add(json_t *starts, const char *worker, const char *nonce)
+/* Returns the array NAME of MARK; an empty one if it has none. */
+static json_t *entries_of(const json_t *mark, const char *name)
 {
-    return json_array_append_new(starts, json_pack("{s:s,s:s}", "worker", worker, "nonce", nonce)) <
-                   0
+    json_t *entries = json_object_get(mark, name);
+    return json_is_array(entries) ? json_incref(entries) : json_array();
+}
+
+int marks_read(const char *text, size_t n, uint64_t seq, struct mark *ret)
+{
+    _cleanup_json_ json_t *object = NULL;
+    struct fault fault = FAULT_NULL;
+    const json_t *ours = NULL;
+    if (json_read_object(text, n, &object, &fault) == 0 &&
+        (uint64_t)json_integer_value(json_object_get(object, "seq")) == seq)
+        ours = object;
+    struct mark mark = {.starts = entries_of(ours, "starts"),
+                        .starved = entries_of(ours, "starved")};
+    if (!mark.starts || !mark.starved) {
+        mark_deinit(&mark);
+        return -ENOMEM;
+    }
+    *ret = mark;
+    return 0;
+}
+
+int marks_add(json_t *entries, const char *worker, const char *nonce)
+{
+    return json_array_append_new(entries,
+                                 json_pack("{s:s,s:s}", "worker", worker, "nonce", nonce)) < 0
                ? -ENOMEM
                : 0;
 }
 
-int marks_find(const json_t *starts, const char *nonce)
+/* Returns the member NAME of the entry at INDEX; "" if there is none. */
+static const char *text_at(const json_t *entries, size_t index, const char *name)
 {
-    for (size_t i = 0; i < json_array_size(starts); i++) {
-        const char *of_start =
-            json_string_value(json_object_get(json_array_get(starts, i), "nonce"));
-        if (of_start && strcmp(of_start, nonce) == 0)
+    const char *text = json_string_value(json_object_get(json_array_get(entries, index), name));
+    return text ? text : "";
+}
+
+int marks_find(const json_t *entries, const char *nonce)
+{
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        if (strcmp(text_at(entries, i, "nonce"), nonce) == 0)
             return (int)i;
-    }
     return -ENOENT;
 }
 
-int marks_remove(json_t *starts, const char *nonce)
+int marks_remove(json_t *entries, const char *nonce)
 {
-    int at = marks_find(starts, nonce);
-    return at < 0 ? at : json_array_remove(starts, (size_t)at);
+    int at = marks_find(entries, nonce);
+    return at < 0 ? at : json_array_remove(entries, (size_t)at);
 }
 
-int marks_print(uint64_t seq, const json_t *starts, struct bytes *ret)
+bool marks_has_worker(const json_t *entries, const char *worker)
 {
-    _cleanup_json_ json_t *mark =
-        json_pack("{s:I,s:O}", "seq", (json_int_t)seq, "starts", (json_t *)(uintptr_t)starts);
-    return mark ? json_print(mark, ret) : -ENOMEM;
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        if (strcmp(text_at(entries, i, "worker"), worker) == 0)
+            return true;
+    return false;
+}
+
+int marks_print(uint64_t seq, const struct mark *mark, struct bytes *ret)
+{
+    _cleanup_json_ json_t *object =
+        json_pack("{s:I,s:O}", "seq", (json_int_t)seq, "starts", mark->starts);
+    if (object && json_array_size(mark->starved) > 0 &&
+        json_object_set(object, "starved", mark->starved) < 0)
+        return -ENOMEM;
+    return object ? json_print(object, ret) : -ENOMEM;
 }
 
 void marks_reason(const json_t *starts, char ret[FAULT_MAX])
@@ -55,13 +90,12 @@ void marks_reason(const json_t *starts, char ret[FAULT_MAX])
     size_t n = json_array_size(starts), used;
     used = (size_t)snprintf(ret, FAULT_MAX, "the job was started %zu times (by ", n);
     for (size_t i = 0; i < n && used < FAULT_MAX; i++) {
-        const char *worker =
-            json_string_value(json_object_get(json_array_get(starts, i), "worker"));
+        const char *worker = text_at(starts, i, "worker");
         used += (size_t)snprintf(ret + used, FAULT_MAX - used, "%s%.64s",
                                  i == 0       ? ""
                                  : i + 1 == n ? " and "
                                               : ", ",
-                                 worker ? worker : "?");
+                                 *worker ? worker : "?");
     }
     if (used < FAULT_MAX)
         (void)snprintf(ret + used, FAULT_MAX - used,

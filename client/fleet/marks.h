@@ -1,35 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The mark of a job: which workers have started it and have not said how it ended. Pure.
+/* The mark of a job: which workers have started it and have not said how it ended, and on which of
+ * them it has starved. Pure.
  *
  * A mark is the last message of the job's subject in the stream of marks: a JSON object with the
- * sequence of the job's message in the queue and one entry for each start. A mark of another
- * sequence is of an earlier submission of the job, and counts for nothing. */
+ * sequence of the job's message in the queue, one entry for each start, and one for each time that
+ * the job got no CPU. A mark of another sequence is of an earlier submission of the job, and counts
+ * for nothing. An entry names the worker, and the start by a nonce of its own. */
 
 #include "proto/bytes.h"
 #include "proto/fault.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A job that so many workers have started without an end is not started again. */
 #define MARKS_STARTS_MAX 3
+/* The answer counts when a job has starved so often. */
+#define MARKS_STARVED_MAX 3
 
-/* Reads the starts of the mark in the N bytes at TEXT, if it is of the job's message SEQ. *RET is
- * an array, empty if it is not, or if TEXT is no mark. 0 or -ENOMEM. */
-int marks_read(const char *text, size_t n, uint64_t seq, json_t **ret);
+struct mark {
+    json_t *starts;  /* array; NULL: the mark has not been read */
+    json_t *starved; /* array, NULL where the other one is */
+};
 
-/* Adds a start with a NONCE of its own, by WORKER. 0 or -ENOMEM. */
-int marks_add(json_t *starts, const char *worker, const char *nonce);
+#define MARK_NULL       \
+    {                   \
+        .starts = NULL, \
+    }
 
-/* Returns which start has this NONCE, from 0; -ENOENT: none. */
-int marks_find(const json_t *starts, const char *nonce);
+void mark_deinit(struct mark *mark);
+#define _cleanup_mark_ _cleanup_(mark_deinit)
 
-/* Takes the start with NONCE out. 0 or -ENOENT. */
-int marks_remove(json_t *starts, const char *nonce);
+/* Reads the mark in the N bytes at TEXT, if it is of the job's message SEQ. *RET, which the caller
+ * frees, has empty arrays if it is not, or if TEXT is no mark. 0 or -ENOMEM. */
+int marks_read(const char *text, size_t n, uint64_t seq, struct mark *ret);
+
+/* Adds an entry with a NONCE of its own, by WORKER. 0 or -ENOMEM. */
+int marks_add(json_t *entries, const char *worker, const char *nonce);
+
+/* Returns which entry has this NONCE, from 0; -ENOENT: none. */
+int marks_find(const json_t *entries, const char *nonce);
+
+/* Takes the entry with NONCE out. 0 or -ENOENT. */
+int marks_remove(json_t *entries, const char *nonce);
+
+/* Whether one of the entries is by WORKER. */
+bool marks_has_worker(const json_t *entries, const char *worker);
 
 /* Prints the mark. 0 or -ENOMEM. */
-int marks_print(uint64_t seq, const json_t *starts, struct bytes *ret);
+int marks_print(uint64_t seq, const struct mark *mark, struct bytes *ret);
 
 /* Says why the job is not started again: "... started by a, b and c, and none of them said how it
  * ended". */

@@ -20,6 +20,7 @@ struct request {
     void *arg;
     int64_t due_ms;
     unsigned silent; /* times it was sent without an answer */
+    unsigned nobody; /* times the server said that nobody takes it */
     bool is_again;   /* which list it is in */
     TAILQ_ENTRY(request) link;
 };

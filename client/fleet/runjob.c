@@ -49,7 +49,8 @@ static bool on_sent(void *arg, natsMsg *reply)
     struct api_answer answer;
     api_read(reply, &answer);
     if (answer.outcome == API_FULL || answer.outcome == API_AGAIN) {
-        bus_complain(job->bus, "a job is not queued: %s; keeping it and trying again", answer.text);
+        bus_complain(job->bus, "a job is not queued: %s; keeping it and trying again%s",
+                     answer.text, api_remedy(&answer));
         (void)snprintf(job->why, sizeof(job->why), "%.127s", answer.text);
         return true;
     }
@@ -87,6 +88,8 @@ static void send_job(struct runjob *job)
         headers[n++] = (struct header){API_TESTS, job->tests_ref};
     if (*job->bench)
         headers[n++] = (struct header){API_BENCH, job->bench};
+    if (job->keeps_starved)
+        headers[n++] = (struct header){API_STARVED, "keep"};
     headers[n] = (struct header){NULL, NULL};
     job->request = bus_request(job->bus, subject, headers, job->body.data,
                                job->body_ref ? 0 : job->body.length, on_sent, job);

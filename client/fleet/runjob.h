@@ -50,6 +50,7 @@ struct runjob {
     uint64_t known_seq;    /* the result that is there; 0: none */
     bool is_known_verdict; /* it is no error */
     bool is_started, is_cancelled;
+    bool keeps_starved; /* its answer counts although it got no CPU */
     enum runjob_state state;
     uint64_t request;
     struct blob *blob;

@@ -31,6 +31,11 @@ static const char of_batch[] =
     "others are queued, unless they are still in the queue. An error in the fleet is no\n"
     "verdict: its job runs again. --resume continues a file of results besides.\n"
     "\n"
+    "A job that got no CPU on its host runs again on another one, with nothing of that worker\n"
+    "beside it; after ten seconds in which no other worker took it, on the same host. Its\n"
+    "line says so (\"fleet\"). The third time, the answer counts. --no-rerun-starved takes\n"
+    "the first one.\n"
+    "\n"
     "Each id gets one result, whatever happens to workers and servers meanwhile: the first\n"
     "one that the fleet has stored.\n";
 

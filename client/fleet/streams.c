@@ -50,7 +50,7 @@ static void plan_kind(enum fleet_stream stream, const struct streams_wish *wish,
         config->MaxMsgsPerSubject = 1;
         config->MaxAge = HOSTS_KEEP_S * SECOND_NS;
         config->Duplicates = HOSTS_KEEP_S * SECOND_NS;
-        config->Storage = js_MemoryStorage;
+        /* In a file: a single server forgets streams in memory when it starts again. */
         break;
     case FLEET_STREAMS:
         break;
@@ -74,19 +74,29 @@ static void make_plan(const struct streams_wish *wish, enum fleet_stream stream,
 }
 
 /* Says that the call WHAT on stream NAME failed. */
-static int refuse(const char *what, const char *name, natsStatus status, jsErrCode code,
-                  struct fault *fault)
+static int refuse(struct bus *bus, const char *what, const char *name, natsStatus status,
+                  jsErrCode code, struct fault *fault)
 {
     natsStatus last = NATS_OK;
-    const char *detail = nats_GetLastError(&last);
-    if (status == NATS_TIMEOUT)
-        (void)fault_set(fault, "cannot %s the stream %s: the NATS server did not answer in time",
+    const char *detail = nats_GetLastError(&last), *refusal = NULL;
+    /* The server does not answer what it does not permit. */
+    (void)natsConnection_GetLastError(bus_connection(bus), &refusal);
+    if (status == NATS_TIMEOUT && refusal && strstr(refusal, "ermissions"))
+        (void)fault_set(fault,
+                        "cannot %s the stream %s: the NATS server does not permit it to this user: "
+                        "%s",
+                        what, name, refusal);
+    else if (status == NATS_TIMEOUT)
+        (void)fault_set(fault,
+                        "cannot %s the stream %s: the NATS server did not answer in time: it is "
+                        "slow, or stuck, as when its disk is full (make room, then restart it)",
                         what, name);
     else if (code == JSNotEnabledErr || code == JSNotEnabledForAccountErr ||
              status == NATS_NO_RESPONDERS)
         (void)fault_set(fault,
                         "the NATS server has no JetStream%s: start it with -js, or set `jetstream` "
-                        "in its configuration",
+                        "in its configuration; if it is set, nats-server has disabled it, as when "
+                        "its disk is full: see its log",
                         code == JSNotEnabledForAccountErr ? " for this account" : "");
     else
         (void)fault_set(fault, "cannot %s the stream %s: %s", what, name,
@@ -144,11 +154,18 @@ int streams_compare(struct bus *bus, const struct streams_wish *wish, enum fleet
     } else if (status == NATS_NOT_FOUND) {
         *ret = STREAMS_CREATE;
     } else {
-        r = refuse("look at", plan.name, status, code, fault);
+        r = refuse(bus, "look at", plan.name, status, code, fault);
     }
     jsStreamInfo_Destroy(info);
     jsCtx_Destroy(js);
     return r;
+}
+
+/* Makes a stream anew, whose storage the server would not change. What was in it comes again. */
+static natsStatus replace_stream(jsCtx *js, jsStreamConfig *config, jsErrCode *code)
+{
+    natsStatus status = js_DeleteStream(js, config->Name, NULL, code);
+    return status == NATS_OK ? js_AddStream(NULL, js, config, NULL, code) : status;
 }
 
 int streams_apply(struct bus *bus, const struct streams_wish *wish, enum fleet_stream stream,
@@ -164,10 +181,13 @@ int streams_apply(struct bus *bus, const struct streams_wish *wish, enum fleet_s
     natsStatus status = NATS_OK;
     if (change == STREAMS_CREATE)
         status = js_AddStream(NULL, js, &plan.config, NULL, &code);
-    else if (change == STREAMS_UPDATE)
+    else if (change == STREAMS_UPDATE && stream != STREAM_HOSTS)
         status = js_UpdateStream(NULL, js, &plan.config, NULL, &code);
+    else if (change == STREAMS_UPDATE)
+        status = replace_stream(js, &plan.config, &code);
     if (status != NATS_OK)
-        r = refuse(change == STREAMS_CREATE ? "create" : "change", plan.name, status, code, fault);
+        r = refuse(bus, change == STREAMS_CREATE ? "create" : "change", plan.name, status, code,
+                   fault);
     jsCtx_Destroy(js);
     return r;
 }
@@ -187,7 +207,7 @@ int streams_check(struct bus *bus, struct fault *fault)
                             name);
             r = -ENOENT;
         } else if (status != NATS_OK) {
-            r = refuse("look at", name, status, code, fault);
+            r = refuse(bus, "look at", name, status, code, fault);
         }
         jsStreamInfo_Destroy(info);
     }

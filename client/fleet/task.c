@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "task.h"
+#include "task_private.h"
 #include "taskresult.h"
 
+#include "client/batch/attempt.h"
 #include "client/terminal/text.h"
 #include "proto/json.h"
 #include "proto/printer.h"
@@ -26,26 +27,27 @@ _unused_ static bool may_follow(enum task_state from, enum task_state to)
         [TASK_FETCHING] = TO(TASK_FETCHING) | TO(TASK_MARKING) | TO(TASK_RUNNING) |
                           TO(TASK_PUBLISHING) | TO(TASK_SETTLING) | TO(TASK_UNMARKING),
         [TASK_MARKING] = TO(TASK_RUNNING) | TO(TASK_BURYING) | TO(TASK_PUBLISHING) |
+                         TO(TASK_WAITING) | TO(TASK_UNMARKING) | TO(TASK_SETTLING),
+        [TASK_WAITING] = TO(TASK_MARKING) | TO(TASK_UNMARKING) | TO(TASK_SETTLING),
+        [TASK_RUNNING] = TO(TASK_FETCHING) | TO(TASK_PUBLISHING) | TO(TASK_STARVING) |
                          TO(TASK_UNMARKING) | TO(TASK_SETTLING),
-        [TASK_RUNNING] =
-            TO(TASK_FETCHING) | TO(TASK_PUBLISHING) | TO(TASK_UNMARKING) | TO(TASK_SETTLING),
         [TASK_PUBLISHING] = TO(TASK_PUBLISHING) | TO(TASK_SETTLING),
         [TASK_BURYING] = TO(TASK_PUBLISHING) | TO(TASK_SETTLING),
         [TASK_UNMARKING] = TO(TASK_SETTLING),
+        [TASK_STARVING] = TO(TASK_SETTLING),
         [TASK_SETTLING] = TO(TASK_OVER),
     };
 #undef TO
     return next[from] >> to & 1;
 }
 
-static void task_enter(struct task *task, enum task_state state)
+void task_enter(struct task *task, enum task_state state)
 {
     assert(may_follow(task->state, state));
     task->state = state;
 }
 
-/* The daemon is no longer busy with this job: the slot may have the next one. */
-static void release_slot(struct task *task)
+void task_release_slot(struct task *task)
 {
     task->lane->reserved -= task->holds_slot;
     task->holds_slot = false;
@@ -61,137 +63,27 @@ static bool on_settled(void *arg, _unused_ natsMsg *reply)
     return false;
 }
 
-/* Tells the server what becomes of the message: "+ACK", "-NAK" or "+TERM". */
-static void settle(struct task *task, const char *verb, enum task_end end)
+void task_settle(struct task *task, const char *verb, enum task_end end)
 {
     task_enter(task, TASK_SETTLING);
     task->end = end;
     task->settle_ms = monotonic_ms() + task->ack_wait_ms;
-    release_slot(task);
+    task_release_slot(task);
     task->request = bus_request(task->bus, task->reply, NULL, verb, strlen(verb), on_settled, task);
     if (task->request == 0)
         task_enter(task, TASK_OVER); /* it is delivered again after a while */
 }
 
-/* --- the mark ----------------------------------------------------------------------------- */
-
-static void mark(struct task *task);
-static void unmark(struct task *task);
-
-static void send_mark(struct task *task, bus_reply *reply)
-{
-    char subject[NAMES_SUBJECT_SIZE], expected[24];
-    _cleanup_bytes_ struct bytes text = BYTES_NULL;
-    const struct header headers[] = {{API_EXPECT, expected}, {NULL, NULL}};
-    names_of_run(bus_fleet(task->bus), STREAM_MARKS, task->names.run, task->names.token, subject);
-    (void)snprintf(expected, sizeof(expected), "%" PRIu64, task->mark_seq);
-    if (marks_print(task->delivery.stream_seq, task->starts, &text) == 0)
-        task->request =
-            bus_request(task->bus, subject, headers, text.data, text.length, reply, task);
-}
-
-static bool on_mark_read(void *arg, natsMsg *reply)
-{
-    struct task *task = arg;
-    uint64_t seq = api_sequence(reply);
-    json_t *starts = NULL;
-    if (seq == 0 && api_status(reply) != 404)
-        return true;
-    if (marks_read(seq ? natsMsg_GetData(reply) : "",
-                   seq ? (size_t)natsMsg_GetDataLength(reply) : 0, task->delivery.stream_seq,
-                   &starts) < 0)
-        return true;
-    json_decref(task->starts);
-    task->starts = starts;
-    task->mark_seq = seq;
-    task->request = 0;
-    if (task->state == TASK_MARKING)
-        mark(task);
-    else
-        unmark(task);
-    return false;
-}
-
-static void read_mark(struct task *task)
-{
-    char subject[NAMES_SUBJECT_SIZE], request[API_SUBJECT_SIZE];
-    names_of_run(bus_fleet(task->bus), STREAM_MARKS, task->names.run, task->names.token, subject);
-    api_direct_last(bus_fleet(task->bus), STREAM_MARKS, subject, request, sizeof(request));
-    task->request = bus_request(task->bus, request, NULL, "", 0, on_mark_read, task);
-}
-
-static void run(struct task *task);
-static void bury(struct task *task);
-
-static bool on_marked(void *arg, natsMsg *reply)
-{
-    struct task *task = arg;
-    struct api_answer answer;
-    api_read(reply, &answer);
-    task->request = 0;
-    if (answer.outcome == API_OK) {
-        task->mark_seq = answer.seq;
-        run(task);
-    } else if (answer.outcome == API_CONFLICT) {
-        /* An earlier start, or an earlier try of this very request. */
-        read_mark(task);
-    } else {
-        bus_complain(task->bus, "the mark of a job is not stored: %s; trying again", answer.text);
-        return true;
-    }
-    return false;
-}
-
-/* Stores that the job is being started here. */
-static void mark(struct task *task)
-{
-    if (task->is_unwanted || task->is_cancelled) {
-        settle(task, task->is_cancelled ? "+TERM" : "-NAK",
-               task->is_cancelled ? TASK_CANCELLED : TASK_BACK);
-        return;
-    }
-    if (!task->starts)
-        task->starts = json_array();
-    if (marks_find(task->starts, task->nonce) >= 0)
-        run(task);
-    else if (json_array_size(task->starts) >= MARKS_STARTS_MAX)
-        bury(task);
-    else if (marks_add(task->starts, task->worker, task->nonce) == 0)
-        send_mark(task, on_marked);
-}
-
-static bool on_unmarked(void *arg, natsMsg *reply)
-{
-    struct task *task = arg;
-    struct api_answer answer;
-    api_read(reply, &answer);
-    task->request = 0;
-    if (answer.outcome == API_CONFLICT)
-        read_mark(task);
-    else if (answer.outcome != API_OK)
-        return true;
-    else
-        settle(task, task->back, TASK_BACK);
-    return false;
-}
-
-/* Takes the start off the mark, and hands the job back then. */
-static void unmark(struct task *task)
-{
-    if (marks_remove(task->starts, task->nonce) < 0)
-        settle(task, task->back, TASK_BACK); /* a later submission has a mark of its own */
-    else
-        send_mark(task, on_unmarked);
-}
+static void fetch(struct task *task);
 
 static void hand_back(struct task *task)
 {
-    if (task->starts && task->mark_seq > 0) {
+    if (task->mark.starts && task->mark_seq > 0) {
         task_enter(task, TASK_UNMARKING);
-        release_slot(task);
-        unmark(task);
+        task_release_slot(task);
+        taskmark_take_back(task);
     } else {
-        settle(task, task->back, TASK_BACK);
+        task_settle(task, task->back, TASK_BACK);
     }
 }
 
@@ -203,14 +95,14 @@ static bool on_published(void *arg, natsMsg *reply)
     struct api_answer answer;
     api_read(reply, &answer);
     if (answer.outcome != API_OK && answer.outcome != API_EXISTS) {
-        bus_complain(task->bus, "a result is not stored: %s; keeping it and trying again",
-                     answer.text);
+        bus_complain(task->bus, "a result is not stored: %s; keeping it and trying again%s",
+                     answer.text, api_remedy(&answer));
         return true;
     }
     task->request = 0;
     if (answer.outcome == API_EXISTS && task->end != TASK_DEAD)
         task->end = TASK_KNOWN; /* the first one wins */
-    settle(task, task->end == TASK_DEAD ? "+TERM" : "+ACK", task->end);
+    task_settle(task, task->end == TASK_DEAD ? "+TERM" : "+ACK", task->end);
     return false;
 }
 
@@ -245,7 +137,7 @@ static void publish(struct task *task, struct bytes *take_result, bool is_error)
 {
     if (task->state != TASK_PUBLISHING)
         task_enter(task, TASK_PUBLISHING);
-    release_slot(task);
+    task_release_slot(task);
     task->result = TAKE_STRUCT(*take_result, BYTES_NULL);
     task->result_is_error = is_error;
     if (task->end != TASK_DEAD)
@@ -268,7 +160,7 @@ static void publish_error(struct task *task, const char *code, const char *messa
     if (taskresult_error(&task->id, code, message, retriable, &text) == 0)
         publish(task, &text, true);
     else
-        settle(task, "-NAK", TASK_BACK);
+        task_settle(task, "-NAK", TASK_BACK);
 }
 
 /* --- the dead letter ---------------------------------------------------------------------- */
@@ -280,38 +172,36 @@ static bool on_buried(void *arg, natsMsg *reply)
     char reason[FAULT_MAX];
     api_read(reply, &answer);
     if (answer.outcome != API_OK) {
-        bus_complain(task->bus, "a dead letter is not stored: %s; trying again", answer.text);
+        bus_complain(task->bus, "a dead letter is not stored: %s; trying again%s", answer.text,
+                     api_remedy(&answer));
         return true;
     }
     task->request = 0;
     task->end = TASK_DEAD;
-    marks_reason(task->starts, reason);
+    marks_reason(task->mark.starts, reason);
     complain("job %s of run %s: %s; its dead letter is stored", task->id.data, task->names.run,
              reason);
     publish_error(task, "workers_lost", reason, false);
     return false;
 }
 
-/* Stores what is known of a job that is not started again. */
-static void bury(struct task *task)
+void task_bury(struct task *task)
 {
     char subject[NAMES_SUBJECT_SIZE], reason[FAULT_MAX];
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
     task_enter(task, TASK_BURYING);
-    release_slot(task);
-    marks_reason(task->starts, reason);
+    task_release_slot(task);
+    marks_reason(task->mark.starts, reason);
     names_of_run(bus_fleet(task->bus), STREAM_DEAD, task->names.run, task->names.token, subject);
     _cleanup_json_ json_t *letter = json_pack(
         "{s:s,s:s%,s:s,s:s?,s:O}", "run", task->names.run, "id", task->id.data, task->id.length,
-        "reason", reason, "digest", task->digest, "starts", task->starts);
+        "reason", reason, "digest", task->digest, "starts", task->mark.starts);
     if (letter && json_print(letter, &text) == 0)
         task->request =
             bus_request(task->bus, subject, NULL, text.data, text.length, on_buried, task);
 }
 
 /* --- running ------------------------------------------------------------------------------ */
-
-static void fetch(struct task *task);
 
 /* Whether the daemon has dropped the tests of the job, which then gets them again. */
 static bool lacks_tests(struct task *task, const struct message *message)
@@ -350,6 +240,23 @@ static void fetch_bench(struct task *task)
     taskbench_fetch(&task->bench);
 }
 
+/* Whether the job starved and is to run again, on another host if there is one. */
+static bool is_to_run_again(const struct task *task, const struct message *message)
+{
+    return !task->keeps_starved && !task->is_cancelled && attempt_is_starved(message) &&
+           json_array_size(task->mark.starved) + 1 < MARKS_STARVED_MAX;
+}
+
+static void starve(struct task *task)
+{
+    complain(
+        "job %s of run %s got no CPU on this host; it runs again, on another one if one takes it",
+        task->id.data, task->names.run);
+    task_enter(task, TASK_STARVING);
+    task_release_slot(task);
+    taskmark_starve(task);
+}
+
 static void on_answered(struct lane_job *job, struct message *message)
 {
     struct task *task = container_of(job, struct task, job);
@@ -357,17 +264,20 @@ static void on_answered(struct lane_job *job, struct message *message)
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
     bool was_ended = strcmp(code, "cancelled") == 0 || strcmp(code, "draining") == 0;
     if (task->is_cancelled && was_ended) {
-        settle(task, "+TERM", TASK_CANCELLED);
+        task_settle(task, "+TERM", TASK_CANCELLED);
     } else if ((task->is_unwanted && was_ended) || strcmp(code, "draining") == 0) {
         hand_back(task);
     } else if (lacks_tests(task, message)) {
         fetch(task);
     } else if (taskbench_lacks(&task->bench, message)) {
         fetch_bench(task);
-    } else if (taskresult_restore(message, task->job.id, &task->id, &text) == 0) {
+    } else if (is_to_run_again(task, message)) {
+        starve(task);
+    } else if (taskresult_restore(message, task->job.id, &task->id, &text) == 0 &&
+               taskresult_label(&text, task->worker, task->mark.starved) == 0) {
         publish(task, &text, message->type == MESSAGE_ERROR);
     } else {
-        settle(task, "-NAK", TASK_BACK); /* out of memory: it counts as a start */
+        task_settle(task, "-NAK", TASK_BACK); /* out of memory: it counts as a start */
     }
 }
 
@@ -375,7 +285,7 @@ static void on_answered(struct lane_job *job, struct message *message)
 static void on_lost(struct lane_job *job)
 {
     struct task *task = container_of(job, struct task, job);
-    settle(task, "-NAK", TASK_BACK);
+    task_settle(task, "-NAK", TASK_BACK);
 }
 
 /* Tells whoever listens; nothing depends on it. */
@@ -388,7 +298,7 @@ static void on_started(struct lane_job *job)
     (void)bus_publish(task->bus, subject, NULL, "", 0);
 }
 
-static void run(struct task *task)
+void task_run(struct task *task)
 {
     char why[128];
     task_enter(task, TASK_RUNNING);
@@ -445,10 +355,10 @@ static void fetch(struct task *task)
         if (!task->blob)
             publish_error(task, "internal", "the reference of an input is malformed", true);
     } else if (task->mark_seq > 0) {
-        run(task); /* again, with its tests */
+        task_run(task); /* again, with its tests */
     } else {
         task_enter(task, TASK_MARKING);
-        mark(task);
+        taskmark_start(task);
     }
 }
 
@@ -459,7 +369,7 @@ static bool on_looked(void *arg, natsMsg *reply)
         return true;
     task->request = 0;
     if (api_sequence(reply) > 0)
-        settle(task, "+ACK", TASK_KNOWN);
+        task_settle(task, "+ACK", TASK_KNOWN);
     else
         fetch(task);
     return false;
@@ -492,6 +402,7 @@ static int take_message(struct task *task, struct benches *benches, natsMsg *mes
     task->tests_ref = copy_header(message, API_TESTS);
     if (taskbench_init(&task->bench, benches, api_header(message, API_BENCH)) < 0)
         return -EINVAL;
+    task->keeps_starved = api_header(message, API_STARVED) != NULL;
     if (!task->subject || !task->reply)
         return -ENOMEM;
     if (task->tests_ref)
@@ -511,8 +422,8 @@ static void make_nonce(char ret[24])
 }
 
 struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
-                      struct benches *benches, const struct feed *feed, natsMsg *message,
-                      int64_t now)
+                      struct benches *benches, struct passes *passes, const struct feed *feed,
+                      natsMsg *message, int64_t now)
 {
     struct task *task = calloc(1, sizeof(*task));
     if (!task)
@@ -520,6 +431,7 @@ struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
     task->bus = bus;
     task->lane = lane;
     task->worker = worker;
+    task->passes = passes;
     task->ack_wait_ms = feed->ack_wait_ms;
     task->progress_ms = now + task->ack_wait_ms / PROGRESS_PART;
     task->back = "-NAK";
@@ -549,7 +461,7 @@ struct task *task_free(struct task *task)
     bytes_deinit(&task->result);
     tests_deinit(&task->tests);
     taskbench_deinit(&task->bench);
-    json_decref(task->starts);
+    mark_deinit(&task->mark);
     free(task->subject);
     free(task->reply);
     free(task->digest);
@@ -565,6 +477,8 @@ void task_give_back(struct task *task)
     task->is_unwanted = true;
     if (task->state == TASK_RUNNING)
         lane_cancel(task->lane, &task->job);
+    else if (task->state == TASK_WAITING)
+        hand_back(task);
 }
 
 void task_cancel(struct task *task)
@@ -572,13 +486,15 @@ void task_cancel(struct task *task)
     task->is_cancelled = true;
     if (task->state == TASK_RUNNING)
         lane_cancel(task->lane, &task->job);
+    else if (task->state == TASK_WAITING)
+        task_settle(task, "+TERM", TASK_CANCELLED);
 }
 
 /* Whether it waits for nothing, because memory ran out where it was to ask for something. */
 static bool is_stuck(const struct task *task)
 {
     return task->request == 0 && !task->blob && !task->bench.wait.is_waiting &&
-           task->state != TASK_RUNNING && task->state != TASK_OVER;
+           task->state != TASK_RUNNING && task->state != TASK_WAITING && task->state != TASK_OVER;
 }
 
 /* Gives up settling: the run's consumer may be gone, so that nobody answers. If it is not, the
@@ -597,7 +513,7 @@ int64_t task_tick(struct task *task, int64_t now)
         stop_settling(task);
     if (is_stuck(task)) {
         complain("out of memory: job %s of run %s is handed back", task->id.data, task->names.run);
-        settle(task, "-NAK", TASK_BACK);
+        task_settle(task, "-NAK", TASK_BACK);
     }
     if (now >= task->progress_ms && task->state != TASK_OVER) {
         (void)bus_publish(task->bus, task->reply, NULL, progress, strlen(progress));

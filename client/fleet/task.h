@@ -12,6 +12,8 @@
  *    job is delivered again, and the next worker finds the result.
  *  - A job that is handed back is taken off the mark first, so that handing it back does not
  *    count.
+ *  - A job that has starved here is noted on the mark in place of its start, and handed back. The
+ *    mark tells the next worker to run it alone, and this one to leave it to others for a while.
  *
  * Until it ends, a task tells the server now and then that it is in progress. */
 
@@ -19,6 +21,7 @@
 #include "feeds.h"
 #include "lane.h"
 #include "marks.h"
+#include "passes.h"
 #include "taskbench.h"
 
 enum task_state {
@@ -26,10 +29,12 @@ enum task_state {
     TASK_LOOKING,    /* whether a result is there: the job was delivered before */
     TASK_FETCHING,   /* its body, its tests or its rubric */
     TASK_MARKING,    /* its start */
+    TASK_WAITING,    /* until it is alone, because it has starved elsewhere */
     TASK_RUNNING,    /* at the daemon */
     TASK_PUBLISHING, /* the result, or the chunks of one that is too large */
     TASK_BURYING,    /* stores a dead letter; the error is published then */
     TASK_UNMARKING,  /* takes its start back; is handed back then */
+    TASK_STARVING,   /* notes that it has starved here; is handed back then */
     TASK_SETTLING,   /* acknowledges, hands back or terminates the message */
     TASK_OVER,       /* the owner frees it */
     TASK_STATES,
@@ -43,12 +48,15 @@ enum task_end {
     TASK_KNOWN, /* another worker's result was there */
     TASK_BACK,  /* handed back */
     TASK_CANCELLED,
+    TASK_STARVED, /* handed back, because it got no CPU here */
+    TASK_PASSED,  /* handed back, because another host is to have it */
 };
 
 struct task {
     struct bus *bus;
     struct lane *lane;
-    const char *worker; /* borrowed: its name */
+    const char *worker;    /* borrowed: its name */
+    struct passes *passes; /* borrowed: of the worker */
     struct names_job names;
     struct bytes id;
     char *subject; /* of the job's message */
@@ -57,8 +65,8 @@ struct task {
     struct bytes body;
     char *digest, *body_ref, *tests_ref; /* may be NULL */
     struct tests tests;
-    char nonce[24]; /* of its start */
-    json_t *starts; /* of the mark, with ours once it is stored; NULL: not read */
+    char nonce[24];   /* of its start */
+    struct mark mark; /* as stored, with our start once it is there; empty: not read */
     uint64_t mark_seq;
     struct bytes result;
     char *result_ref; /* NULL: the result goes into one message */
@@ -72,6 +80,8 @@ struct task {
     enum task_end end;
     bool holds_slot;                /* counts in lane->reserved */
     bool is_cancelled, is_unwanted; /* by its run; by this worker, which stops */
+    bool keeps_starved;             /* its run wants the answer although it got no CPU */
+    bool is_alone;                  /* nothing of this worker runs beside it */
     unsigned tests_lost;
     int64_t progress_ms, ack_wait_ms, settle_ms;
     LIST_ENTRY(task) link;
@@ -79,11 +89,12 @@ struct task {
 
 LIST_HEAD(tasks, task);
 
-/* Makes the task of MESSAGE, which FEED has delivered for LANE, and begins. BENCHES may be NULL,
- * and is borrowed. NULL if it is no job or memory runs out: the message is delivered again. */
+/* Makes the task of MESSAGE, which FEED has delivered for LANE, and begins. BENCHES, which may be
+ * NULL, and PASSES are of the worker. NULL if it is no job or memory runs out: the message is
+ * delivered again. */
 struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
-                      struct benches *benches, const struct feed *feed, natsMsg *message,
-                      int64_t now);
+                      struct benches *benches, struct passes *passes, const struct feed *feed,
+                      natsMsg *message, int64_t now);
 
 struct task *task_free(struct task *task);
 
@@ -92,6 +103,9 @@ void task_give_back(struct task *task);
 
 /* Its run no longer wants it. */
 void task_cancel(struct task *task);
+
+/* Nothing runs beside a task that is TASK_WAITING: it goes on. */
+void task_go_alone(struct task *task);
 
 /* Says that it is in progress if that is due. Returns when it is due next. */
 int64_t task_tick(struct task *task, int64_t now);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "taskresult.h"
 
+#include "marks.h"
+
 #include "proto/printer.h"
 
 #include <string.h>
@@ -48,6 +50,43 @@ int taskresult_restore(const struct message *message, const char *lane_id, const
     if (!object || json_object_set_new(object, "id", json_stringn(id->data, id->length)) < 0)
         return -ENOMEM;
     return json_print(object, ret);
+}
+
+/* Makes the names of the workers of ENTRIES, each once. */
+static json_t *workers_of(const json_t *entries)
+{
+    json_t *names = json_array();
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        json_t *name = json_object_get(json_array_get(entries, i), "worker");
+        bool is_new = json_is_string(name);
+        for (size_t j = 0; is_new && j < json_array_size(names); j++)
+            is_new = !json_equal(json_array_get(names, j), name);
+        if (is_new && json_array_append(names, name) < 0) {
+            json_decref(names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
+int taskresult_label(struct bytes *text, const char *worker, const json_t *starved)
+{
+    size_t n = text->length;
+    if (json_array_size(starved) == 0)
+        return 0;
+    while (n > 0 && text->data[n - 1] != '}')
+        n--;
+    _cleanup_json_ json_t *label =
+        json_pack("{s:s,s:o,s:b}", "worker", worker, "starved_on", workers_of(starved), "same_host",
+                  marks_has_worker(starved, worker));
+    if (!label || n == 0)
+        return -ENOMEM;
+    struct printer printer = {.text = {.data = text->data, .length = n - 1}, .room = text->length};
+    *text = (struct bytes)BYTES_NULL;
+    printer_name(&printer, "fleet");
+    printer_value(&printer, label);
+    printer_close(&printer);
+    return printer_finish(&printer, text);
 }
 
 int taskresult_error(const struct bytes *id, const char *code, const char *message, bool retriable,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Theory of operation: one poll loop serves the bus, the daemons and the signals. Everything else
  * happens in callbacks of the bus and of the lanes, none of which blocks. */
+#include "alone.h"
 #include "announce.h"
 #include "commands.h"
 #include "pulls.h"
@@ -50,6 +51,7 @@ struct worker {
     struct feeds feeds;
     struct benches *benches; /* NULL: there is no cache */
     struct tasks tasks;
+    struct passes passes;
     struct announce_counts counts;
     int64_t started_ms, list_ms, announce_ms, stop_ms;
     uint64_t list_request, announce_request, measured;
@@ -71,13 +73,14 @@ static void take_job(struct worker_lane *at, natsMsg *message, int64_t now)
     names_consumer(names.run, names.priority, name);
     struct feed *feed = feeds_find(&worker->feeds, name);
     bool was_asked_for = pulls_take_job(&at->pulls, name);
-    if (worker->stopping || !feed || (!was_asked_for && lane_free(&at->lane) == 0)) {
+    if (worker->stopping || !feed || alone_is_wanted(&worker->tasks) ||
+        (!was_asked_for && lane_free(&at->lane) == 0)) {
         (void)bus_publish(worker->bus, reply, NULL, back, strlen(back));
         return;
     }
     feed->is_empty = false;
-    struct task *task =
-        task_new(worker->bus, &at->lane, worker->name, worker->benches, feed, message, now);
+    struct task *task = task_new(worker->bus, &at->lane, worker->name, worker->benches,
+                                 &worker->passes, feed, message, now);
     if (!task)
         return;
     worker->counts.redelivered += task->delivery.delivered > 1;
@@ -99,9 +102,10 @@ static void count_end(struct worker *worker, const struct task *task)
 {
     struct announce_counts *counts = &worker->counts;
     uint64_t *const of[] = {
-        [TASK_DONE] = &counts->done, [TASK_ERROR] = &counts->errors,
-        [TASK_DEAD] = &counts->dead, [TASK_KNOWN] = &counts->known,
-        [TASK_BACK] = &counts->back, [TASK_CANCELLED] = &counts->cancelled,
+        [TASK_DONE] = &counts->done,       [TASK_ERROR] = &counts->errors,
+        [TASK_DEAD] = &counts->dead,       [TASK_KNOWN] = &counts->known,
+        [TASK_BACK] = &counts->back,       [TASK_CANCELLED] = &counts->cancelled,
+        [TASK_STARVED] = &counts->starved, [TASK_PASSED] = &counts->passed,
     };
     ++*of[task->end];
 }
@@ -145,6 +149,32 @@ static void on_cancel(void *arg, natsMsg *message)
 
 static void ask_list(struct worker *worker);
 
+/* Whether one of the daemons here may run the jobs of FEED; true if a daemon does not answer now.
+ */
+static bool may_run(const struct worker *worker, const struct feed *feed)
+{
+    bool may = strcmp(feed->digest, FEEDS_ANY) == 0;
+    for (size_t i = 0; i < worker->n_lanes && !may; i++) {
+        const char *digest = lane_digest(&worker->lanes[i].lane);
+        may = !*digest || strcmp(feed->digest, digest) == 0;
+    }
+    return may;
+}
+
+/* Says of each run once that its jobs are not for the daemons here. */
+static void tell_foreign(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->feeds.n; i++) {
+        struct feed *feed = &worker->feeds.items[i];
+        if (feed->is_foreign || may_run(worker, feed))
+            continue;
+        feed->is_foreign = true;
+        complain("the jobs of run %s are left to other workers: they are for the isolation "
+                 "%.12s..., and the daemon here has %.12s... (another configuration or version)",
+                 feed->run, feed->digest, lane_digest(&worker->lanes[0].lane));
+    }
+}
+
 static bool on_list(void *arg, natsMsg *reply)
 {
     struct worker *worker = arg;
@@ -172,10 +202,12 @@ static bool on_list(void *arg, natsMsg *reply)
     bool is_last = json_array_size(consumers) == 0 ||
                    worker->list_offset >= json_integer_value(json_object_get(page, "total"));
     feeds_take_page(&worker->feeds, consumers, is_first, is_last);
-    if (is_last)
+    if (is_last) {
         worker->list_offset = 0;
-    else
+        tell_foreign(worker);
+    } else {
         ask_list(worker);
+    }
     return false;
 }
 
@@ -248,6 +280,12 @@ static void on_ask(void *arg, natsMsg *message)
 
 /* --- the loop ----------------------------------------------------------------------------- */
 
+static void forget_pulls(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->n_lanes; i++)
+        pulls_clear(&worker->lanes[i].pulls);
+}
+
 static void begin_to_stop(struct worker *worker, int64_t now)
 {
     struct task *task;
@@ -257,8 +295,7 @@ static void begin_to_stop(struct worker *worker, int64_t now)
         worker->stop_ms = now + STOP_MS;
     worker->stopping = true;
     (void)sd_notify(0, "STOPPING=1");
-    for (size_t i = 0; i < worker->n_lanes; i++)
-        pulls_clear(&worker->lanes[i].pulls);
+    forget_pulls(worker);
     LIST_FOREACH(task, &worker->tasks, link)
     task_give_back(task);
 }
@@ -267,8 +304,12 @@ static void pull_more(struct worker *worker, int64_t now)
 {
     if (worker->epoch != bus_epoch(worker->bus)) {
         worker->epoch = bus_epoch(worker->bus);
-        for (size_t i = 0; i < worker->n_lanes; i++)
-            pulls_clear(&worker->lanes[i].pulls);
+        forget_pulls(worker);
+    }
+    if (alone_is_wanted(&worker->tasks)) {
+        forget_pulls(worker); /* what comes of them is handed back */
+        alone_go_on(&worker->tasks);
+        return;
     }
     for (size_t i = 0; i < worker->n_lanes && !worker->stopping; i++)
         pulls_fill(&worker->lanes[i].pulls, &worker->feeds, now);
@@ -381,6 +422,7 @@ static void worker_deinit(struct worker *worker)
         lane_deinit(&worker->lanes[i].lane);
     }
     worker->benches = benches_free(worker->benches);
+    passes_deinit(&worker->passes);
     feeds_deinit(&worker->feeds);
     (void)bus_free(worker->bus);
     interrupt_deinit(&worker->interrupt);
@@ -409,6 +451,7 @@ static int open_worker(struct worker *worker, const struct bus_options *bus,
                        const struct worker_options *options, struct fault *fault)
 {
     LIST_INIT(&worker->tasks);
+    passes_init(&worker->passes);
     worker->started_ms = worker->measured_ms = monotonic_ms();
     worker->stop_ms = INT64_MAX;
     int r = names_check("--name", worker->name, NAMES_RUN_MAX, fault);
@@ -516,6 +559,10 @@ const struct command fleet_worker = {
         "A rubric job that names the digest of its rubric's directory runs with that one: if\n"
         "the host does not have it, the worker fetches it from the fleet into its cache\n"
         "(rubricctl fleet push-bench).\n"
+        "A job that has starved on another host runs alone: the worker ends what it has, runs\n"
+        "the job, and takes nothing beside it. A job that has starved here it leaves to other\n"
+        "workers for ten seconds. A worker stands for its host in this: name all daemons of a\n"
+        "host at one worker, with several --socket.\n"
         "\n"
         "SIGTERM and SIGINT stop the worker: it ends the jobs that run, hands them back\n"
         "to the queue and exits, within ten seconds.\n",

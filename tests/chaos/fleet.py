@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Three hosts, each a network namespace with a nats-server of a cluster, a rubricd and a worker, and one batch of
 mixed jobs over them, while one thing after another breaks: a host is cut off the network, a worker is killed, a
-nats-server is killed and its disk wiped, a daemon is killed or drained. At the end every job must have exactly
-one result, and the right one.
+nats-server is killed and its disk wiped, a daemon is killed or drained; with --starve
+some jobs get no CPU besides. At the end every job must have exactly one result, and the right one.
 
     tests/chaos/fleet.py --seed 1 --jobs 20000 --build build
     tests/chaos/fleet.py --seed 1 --runs 10 --jobs 2000 --build build      seeds 1 to 10
@@ -50,8 +50,8 @@ def wait_for(condition, what, seconds=PATIENCE):
 class Host:
     """A network namespace, and what runs in it."""
 
-    def __init__(self, number, place, build):
-        self.number, self.build = number, build
+    def __init__(self, number, place, build, starve):
+        self.number, self.build, self.starve = number, build, starve
         self.namespace = f"rubricd-chaos-{number}"
         self.link = f"rbchaos{number}"
         self.address = f"{NET}.{10 + number}"
@@ -91,9 +91,15 @@ class Host:
             "--set=daemon.user=nobody", "--set=languages.ask_versions=no",
         )  # fmt: skip
 
+    def start_starving(self):
+        """Puts something between worker and daemon that lets some jobs starve."""
+        self.start("starving", sys.executable, ROOT / "tests/integration/starving.py", self.place / "starving", self.place / "s",
+                   "--rate", self.starve, "--seed", self.number)  # fmt: skip
+
     def start_worker(self):
+        socket = self.place / ("starving" if self.starve else "s")
         servers = [word for i in range(HOSTS) for word in ("--server", f"nats://{NET}.{10 + i}:4222")]
-        self.start("worker", self.build / "client/fleet/rubricctl-fleet", "worker", *servers, "--socket", self.place / "s", "--name", f"host{self.number}")
+        self.start("worker", self.build / "client/fleet/rubricctl-fleet", "worker", *servers, "--socket", socket, "--name", f"host{self.number}")
 
     def end(self, name, politely=False):
         process = self.processes.pop(name)
@@ -101,7 +107,7 @@ class Host:
         process.wait()
 
     def close(self):
-        for name in ("worker", "daemon", "server"):
+        for name in ("worker", "starving", "daemon", "server"):
             if name in self.processes:
                 self.end(name, politely=name == "daemon")
         for command in (["link", "del", self.link], ["netns", "del", self.namespace]):
@@ -112,7 +118,7 @@ class Host:
 class World:
     """The hosts, a bridge that joins them, and the observer's connections."""
 
-    def __init__(self, place, build):
+    def __init__(self, place, build, starve):
         self.bridge = "rbchaos"
         self.hosts = []
         place.chmod(0o755)
@@ -120,11 +126,13 @@ class World:
         ip("addr", "add", f"{NET}.1/24", "dev", self.bridge)
         ip("link", "set", self.bridge, "up")
         for number in range(HOSTS):
-            self.hosts.append(Host(number, place, build))
+            self.hosts.append(Host(number, place, build, starve))
             self.hosts[-1].connect(self.bridge)
         for host in self.hosts:
             host.start_server()
             host.start_daemon()
+            if starve:
+                host.start_starving()
         self.ctl = build / "client/rubricctl"
         self.servers = [word for host in self.hosts for word in ("--server", f"nats://{host.address}:4222")]
         wait_for(lambda: self.fleet("init", "--replicas", HOSTS).returncode == 0, "the streams are there")
@@ -254,7 +262,7 @@ def run(seed, options, say):
         (place / "jobs").write_text("".join(json.dumps(job) + "\n" for job, _ in made))
         world = None
         try:
-            world = World(place, options.build)
+            world = World(place, options.build, options.starve)
             return break_things(world, place, wanted, chance, options, say)
         finally:
             if world:
@@ -301,6 +309,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2000)
     parser.add_argument("--pause", type=float, default=4, help="at most so many seconds between two faults")
     parser.add_argument("--patience", type=float, default=3600, help="seconds after which a run counts as hung")
+    parser.add_argument("--starve", type=float, default=0, help="let this part of the jobs starve: 0.05")
     parser.add_argument("--keep", type=Path, help="copy logs and results of each run to this folder")
     parser.add_argument("--build", type=Path, default=Path(os.environ.get("RUBRICD_BUILD", ROOT / "build")))
     options = parser.parse_args()

@@ -69,6 +69,22 @@ def test_init_changes_what_the_options_say(fleet):
     assert (config["max_age"], config["max_bytes"]) == (3 * 86400 * 10**9, 1 << 30)
 
 
+def test_init_replaces_what_a_server_does_not_change(fleet):
+    """An earlier version kept the announcements in memory, where a server that starts again has lost them."""
+    with fleet.server.connect() as nats:
+        config = nats.ask("STREAM.INFO.rubricd-hosts")["config"]
+        nats.ask("STREAM.DELETE.rubricd-hosts")
+        nats.ask("STREAM.CREATE.rubricd-hosts", **{**config, "storage": "memory"})
+        assert "rubricd-hosts: changed: storage " in fleet.run("init", check=True).stdout
+        assert nats.ask("STREAM.INFO.rubricd-hosts")["config"]["storage"] == "file"
+
+
+def test_the_streams_outlive_the_server(fleet):
+    fleet.server.stop()
+    fleet.server.start()
+    assert all(line.endswith(": as it should be") for line in fleet.run("init", "--dry-run").stdout.splitlines())
+
+
 # --- batches -------------------------------------------------------------------------------------
 
 

@@ -110,7 +110,8 @@ def test_no_jetstream(start_server, tmp_path):
         done = run("init", "--server", server.url)
         assert (done.returncode, done.stderr) == (
             3,
-            "rubricctl: the NATS server has no JetStream: start it with -js, or set `jetstream` in its configuration\n",
+            "rubricctl: the NATS server has no JetStream: start it with -js, or set `jetstream` in its configuration; "
+            "if it is set, nats-server has disabled it, as when its disk is full: see its log\n",
         )
         plain.kill()
     server.log = open("/dev/null")

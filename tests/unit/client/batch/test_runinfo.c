@@ -156,15 +156,18 @@ static void test_circumstances(void **state)
     assert_true(json_equal(json_object_get(run, "usage"), json_object_get(answer, "usage")));
 }
 
-static void test_moved_deadline(void **state)
+static void test_starvation(void **state)
 {
     (void)state;
     _cleanup_json_ json_t *run = make("{\"kind\":\"sandbox\"}"), *plain = json_object(),
-                          *answer = json_pack("{s:{s:i}}", "deadline", "moves", 1);
-    assert_int_equal(runinfo_set_deadline(run, plain), 0);
+                          *answer = json_pack("{s:{s:i},s:{s:s}}", "deadline", "moves", 1, "fleet",
+                                              "worker", "b");
+    assert_int_equal(runinfo_set_starvation(run, plain), 0);
     assert_null(json_object_get(run, "deadline"));
-    assert_int_equal(runinfo_set_deadline(run, answer), 0);
+    assert_null(json_object_get(run, "fleet"));
+    assert_int_equal(runinfo_set_starvation(run, answer), 0);
     assert_true(json_equal(json_object_get(run, "deadline"), json_object_get(answer, "deadline")));
+    assert_true(json_equal(json_object_get(run, "fleet"), json_object_get(answer, "fleet")));
 }
 
 int main(void)
@@ -172,7 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_digests),       cmocka_unit_test(test_a_case_in_two_languages),
         cmocka_unit_test(test_rubric_digest), cmocka_unit_test(test_line),
-        cmocka_unit_test(test_circumstances), cmocka_unit_test(test_moved_deadline),
+        cmocka_unit_test(test_circumstances), cmocka_unit_test(test_starvation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

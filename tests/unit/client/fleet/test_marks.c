@@ -9,46 +9,66 @@
 
 #include <cmocka.h>
 
-static json_t *read_mark(const char *text, uint64_t seq)
+static struct mark read_mark(const char *text, uint64_t seq)
 {
-    json_t *starts = NULL;
-    assert_int_equal(marks_read(text, strlen(text), seq, &starts), 0);
-    return starts;
+    struct mark mark = MARK_NULL;
+    assert_int_equal(marks_read(text, strlen(text), seq, &mark), 0);
+    assert_true(json_is_array(mark.starts) && json_is_array(mark.starved));
+    return mark;
 }
 
 static void test_starts_and_their_ends(void **state)
 {
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
     (void)state;
-    _cleanup_json_ json_t *starts = read_mark("", 7);
-    assert_int_equal(json_array_size(starts), 0);
-    assert_int_equal(marks_add(starts, "a", "n1"), 0);
-    assert_int_equal(marks_add(starts, "b", "n2"), 0);
-    assert_int_equal(marks_find(starts, "n2"), 1);
-    assert_int_equal(marks_find(starts, "n3"), -ENOENT);
-    assert_int_equal(marks_print(7, starts, &text), 0);
+    _cleanup_mark_ struct mark mark = read_mark("", 7);
+    assert_int_equal(json_array_size(mark.starts), 0);
+    assert_int_equal(marks_add(mark.starts, "a", "n1"), 0);
+    assert_int_equal(marks_add(mark.starts, "b", "n2"), 0);
+    assert_int_equal(marks_find(mark.starts, "n2"), 1);
+    assert_int_equal(marks_find(mark.starts, "n3"), -ENOENT);
+    assert_int_equal(marks_print(7, &mark, &text), 0);
+    assert_null(strstr(text.data, "starved"));
 
-    _cleanup_json_ json_t *again = read_mark(text.data, 7);
-    assert_true(json_equal(again, starts));
-    assert_int_equal(marks_remove(again, "n1"), 0);
-    assert_int_equal(marks_remove(again, "n1"), -ENOENT);
-    assert_int_equal(marks_find(again, "n2"), 0);
+    _cleanup_mark_ struct mark again = read_mark(text.data, 7);
+    assert_true(json_equal(again.starts, mark.starts));
+    assert_int_equal(marks_remove(again.starts, "n1"), 0);
+    assert_int_equal(marks_remove(again.starts, "n1"), -ENOENT);
+    assert_int_equal(marks_find(again.starts, "n2"), 0);
+}
+
+/* Where the job starved is kept beside its starts, and goes with the mark. */
+static void test_where_it_starved(void **state)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    (void)state;
+    _cleanup_mark_ struct mark mark = read_mark("{\"seq\":7,\"starts\":[]}", 7);
+    assert_int_equal(json_array_size(mark.starved), 0);
+    assert_int_equal(marks_add(mark.starved, "a", "n1"), 0);
+    assert_int_equal(marks_print(7, &mark, &text), 0);
+
+    _cleanup_mark_ struct mark again = read_mark(text.data, 7), other = read_mark(text.data, 8);
+    assert_true(marks_has_worker(again.starved, "a"));
+    assert_false(marks_has_worker(again.starved, "ab"));
+    assert_false(marks_has_worker(again.starts, "a"));
+    assert_false(marks_has_worker(other.starved, "a"));
 }
 
 /* What another message of the queue has left counts for nothing, nor does what is no mark. */
 static void test_marks_of_something_else(void **state)
 {
     static const char *const none[] = {
-        "{\"seq\":8,\"starts\":[{\"worker\":\"a\",\"nonce\":\"n\"}]}",
+        "{\"seq\":8,\"starts\":[{\"worker\":\"a\",\"nonce\":\"n\"}],"
+        "\"starved\":[{\"worker\":\"a\",\"nonce\":\"n\"}]}",
         "{\"seq\":7}",
-        "{\"seq\":7,\"starts\":3}",
+        "{\"seq\":7,\"starts\":3,\"starved\":{}}",
         "nonsense",
         "[]",
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
-        _cleanup_json_ json_t *starts = read_mark(none[i], 7);
-        assert_int_equal(json_array_size(starts), 0);
+        _cleanup_mark_ struct mark mark = read_mark(none[i], 7);
+        assert_int_equal(json_array_size(mark.starts) + json_array_size(mark.starved), 0);
     }
 }
 
@@ -69,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_starts_and_their_ends),
+        cmocka_unit_test(test_where_it_starved),
         cmocka_unit_test(test_marks_of_something_else),
         cmocka_unit_test(test_the_reason_names_the_workers),
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/fleet/taskresult.h"
+#include "proto/json.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,11 +48,40 @@ static void test_an_error(void **state)
                                    "\"message\":\"why\",\"retriable\":false}");
 }
 
+/* What a fleet adds comes last; the rest stays as it is, byte for byte. */
+static void test_a_label(void **state)
+{
+    static const char answer[] = "{\"type\":\"error\",\"id\":\"x\"" REST "\n";
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    _cleanup_json_ json_t *starved = json_array();
+    (void)state;
+    assert_int_equal(bytes_copy(answer, strlen(answer), &text), 0);
+    assert_int_equal(taskresult_label(&text, "b", starved), 0);
+    assert_int_equal(taskresult_label(&text, "b", NULL), 0);
+    assert_string_equal(text.data, answer);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(
+            json_array_append_new(
+                starved, json_pack("{s:s,s:s}", "worker", i == 1 ? "c" : "a", "nonce", "n")),
+            0);
+    assert_int_equal(taskresult_label(&text, "b", starved), 0);
+    assert_string_equal(text.data, "{\"type\":\"error\",\"id\":\"x\",\"code\":\"internal\","
+                                   "\"message\":\"\\u0000 1.10\",\"retriable\":true,\"fleet\":{"
+                                   "\"worker\":\"b\",\"starved_on\":[\"a\",\"c\"],"
+                                   "\"same_host\":false}}");
+    assert_int_equal(text.length, strlen(text.data));
+    bytes_deinit(&text);
+    assert_int_equal(bytes_copy("{}", 2, &text), 0);
+    assert_int_equal(taskresult_label(&text, "c", starved), 0);
+    assert_non_null(strstr(text.data, "\"same_host\":true}}"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_id_is_restored),
         cmocka_unit_test(test_an_error),
+        cmocka_unit_test(test_a_label),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

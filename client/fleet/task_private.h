@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What the files of a task share: task.c goes through the states, taskmark.c keeps the mark. */
+
+#include "task.h"
+
+/* Changes the state; nothing else does. */
+void task_enter(struct task *task, enum task_state state);
+
+/* Tells the server what becomes of the message: VERB is "+ACK", "-NAK", "+TERM" or TASK_NAK_LATER.
+ */
+void task_settle(struct task *task, const char *verb, enum task_end end);
+
+/* The message comes again after a second, to whoever asks first. */
+#define TASK_NAK_LATER "-NAK {\"delay\":1000000000}"
+
+/* The daemon is no longer busy with this job: the slot may have the next one. */
+void task_release_slot(struct task *task);
+
+/* Gives the job to the daemon, now that its start is marked. */
+void task_run(struct task *task);
+
+/* Stores a dead letter, now that its mark has as many starts as it may have. */
+void task_bury(struct task *task);
+
+/* Stores that the job is being started here, and goes on: to the daemon; to its dead letter; or it
+ * is left to another host, or waits to be alone, if it has starved. */
+void taskmark_start(struct task *task);
+
+/* Takes the start off the mark, and hands the job back then. */
+void taskmark_take_back(struct task *task);
+
+/* Replaces the start by a note that the job has starved here, and hands it back then. */
+void taskmark_starve(struct task *task);

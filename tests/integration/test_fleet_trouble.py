@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""Trouble at the server while a fleet works: whoever meets it says what is wrong and what to do, goes on when it is
+over, and each job has its one result."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import DEADLINE, RUBRICCTL, wait_until
+from fleet_hosts import (
+    Server,
+    Worker,
+    echo,
+    make_fleet,  # noqa: F401
+    need_fleet,
+    outputs,
+    read_results,
+    read_until,
+    write_jobs,
+)
+from slow_server import SlowServer
+from test_fleet_errors import make_certificate
+
+need_fleet()
+
+
+def ctl(*arguments, **kwargs):
+    command = [RUBRICCTL, "fleet", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False, **kwargs)
+
+
+def expect_all(path, n):
+    assert outputs(path) == {f"j{i}": f"j{i}\n" for i in range(n)}
+
+
+def echoes(tmp_path, n, size=0):
+    return write_jobs(tmp_path / "jobs", [{**echo(f"j{i}"), "stdin": "x" * size} for i in range(n)])
+
+
+class Restarted:
+    """A fleet whose server has options of its own, with its worker and a batch."""
+
+    def __init__(self, tmp_path, *lines, server=None, options=()):
+        self.directory = tmp_path
+        self.server = server or Server(tmp_path, *lines)
+        self.options = options
+        self.url = self.server.url
+        self.processes = []
+
+    def ctl(self, *arguments):
+        return ctl(arguments[0], "--server", self.url, *self.options, *arguments[1:])
+
+    def start(self, *arguments):
+        command = [RUBRICCTL, "fleet", arguments[0], "--server", self.url, *self.options, *arguments[1:]]
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.processes.append(process)
+        return process
+
+    def restart_server(self, *lines):
+        self.server.kill()
+        self.server.lines = lines
+        self.server.start()
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.communicate()
+        self.server.kill()
+
+
+# --- the disk, and limits ------------------------------------------------------------------------
+
+
+@pytest.fixture(name="small_disk")
+def make_small_disk(tmp_path):
+    """A file system of 3 MB where the server keeps its files. Returns a function that changes its size."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small file system")
+    place = tmp_path / "js"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", place], capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr}")
+    yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}", place], check=True)
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+@pytest.mark.parametrize("fills", ["jobs", "results"])
+def test_a_full_disk(small_disk, fleet, tmp_path, fills):
+    """The disk of the server fills up under the jobs, or under their results. nats-server switches JetStream off
+    then, or no longer answers. After it got room and was started again, every job is done."""
+    fleet.server.kill()
+    # By itself the server leaves a part of the disk free that others may fill.
+    fleet.server.lines = [f'jetstream {{ store_dir: "{tmp_path}/js", max_file_store: 1GB }}']
+    fleet.server.start()
+    worker = fleet.add_host("a")
+    if fills == "jobs":
+        worker.kill()
+    size = 40_000
+    jobs = [echo(f"j{i}", **({"stdin": "x" * size} if fills == "jobs" else {})) for i in range(150)]
+    if fills == "results":
+        for job in jobs:
+            job["argv"] = ["/bin/sh", "-c", f"head -c {size} /dev/zero | tr '\\0' x; echo {job['id']}"]
+    command = [RUBRICCTL, "fleet", "batch", "--server", fleet.server.url, "--run", "r", "--ack-wait", "5", "--output", tmp_path / "out"]
+    with open(tmp_path / "batch.log", "wb") as log:
+        batch = subprocess.Popen([*command, write_jobs(tmp_path / "jobs", jobs)], stdout=log, stderr=log)
+    try:
+        told = tmp_path / "batch.log" if fills == "jobs" else worker.log_path
+        wait_until(lambda: any(text in told.read_text() for text in ("disk is full", "make room on the disk")), "somebody says so")
+        assert batch.poll() is None, "it waits"
+        small_disk("64m")
+        fleet.server.kill()
+        fleet.server.start()
+        if fills == "jobs":
+            worker.start()
+        assert batch.wait(DEADLINE) == 0, (tmp_path / "batch.log").read_text()
+    finally:
+        batch.kill()
+        batch.wait()
+    lines = read_results(tmp_path / "out")
+    assert {id: line["stdout"].lstrip("x") for id, line in lines.items()} == {f"j{i}": f"j{i}\n" for i in range(150)}
+
+
+def test_the_limit_of_the_server(tmp_path, start_daemon):
+    """The server has reached the limit of its configuration, which no stream has."""
+    fleet = Restarted(tmp_path, f'jetstream {{ store_dir: "{tmp_path}/js", max_file_store: 100KB }}')
+    worker = None
+    try:
+        assert fleet.ctl("init").returncode == 0
+        worker = Worker(tmp_path, fleet.server, "a", start_daemon(slots=2))
+        wait_until(lambda: "1 worker, 2 slots" in fleet.ctl("status").stdout, "the worker is there")
+        worker.kill()
+        batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", echoes(tmp_path, 60, 4000))
+        said = read_until(batch.stderr, "a job is not queued: ")
+        assert "that of the server in its configuration" in said
+        assert batch.poll() is None
+        worker.start()  # it cannot store marks either
+        wait_until(lambda: "the mark of a job is not stored: insufficient resources" in worker.log(), "the worker says so, too")
+        fleet.restart_server(f'jetstream {{ store_dir: "{tmp_path}/js", max_file_store: 100MB }}')
+        assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+        expect_all(tmp_path / "out", 60)
+    finally:
+        if worker:
+            worker.kill()
+        fleet.close()
+
+
+# --- credentials and TLS -------------------------------------------------------------------------
+
+
+def test_a_password_that_changes(tmp_path, start_daemon):
+    """The server comes back and refuses the worker's password. The worker says so, and reads the file anew."""
+    allow = 'authorization {{ user: "rubricd", password: "{}" }}'
+    secret = tmp_path / "password"
+    secret.write_text("old\n")
+    fleet = Restarted(tmp_path, allow.format("old"), options=("--password-file", secret))
+    worker = None
+    try:
+        assert fleet.ctl("init").returncode == 0
+        worker = Worker(tmp_path, fleet.server, "a", start_daemon(slots=2), options=("--password-file", secret))
+        wait_until(lambda: "1 worker, 2 slots" in fleet.ctl("status").stdout, "the worker is there")
+        fleet.restart_server(allow.format("new"))
+        refused = "the NATS server refuses the credentials"
+        wait_until(lambda: refused in worker.log(), "the worker says so")
+        assert "--creds, --token-file, or --user and --password-file" in worker.log()
+        secret.write_text("new\n")
+        wait_until(lambda: "connected to the NATS server again" in worker.log(), "it reads the file again")
+        batch = fleet.start("batch", "--output", tmp_path / "out", echoes(tmp_path, 3))
+        assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+        expect_all(tmp_path / "out", 3)
+    finally:
+        if worker:
+            worker.kill()
+        fleet.close()
+
+
+def test_what_the_account_may_not(tmp_path):
+    """Of what it does not permit a user, a server only says so; it does not answer."""
+    fleet = Restarted(
+        tmp_path,
+        'authorization { users: [ { user: "all", password: "x" }, { user: "rubricd", password: "x", '
+        'permissions: { publish: ["nothing"] } } ] }',
+    )
+    secret = tmp_path / "password"
+    secret.write_text("x\n")
+    try:
+        done = fleet.ctl("init", "--user", "all", "--password-file", secret)
+        assert done.returncode == 0, done.stderr
+        done = fleet.ctl("status", "--password-file", secret)
+        assert done.returncode == 3
+        assert "the NATS server does not permit it to this user: " in done.stderr
+        assert "$JS.API.STREAM.INFO.rubricd-jobs" in done.stderr, "it names what"
+        worker = Worker(tmp_path, fleet.server, "a", options=("--password-file", secret))
+        try:
+            wait_until(lambda: "the NATS server refuses: " in worker.log(), "the worker says so")
+            assert "ermissions" in worker.log()
+        finally:
+            worker.kill()
+    finally:
+        fleet.close()
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+def test_a_certificate_that_expires(tmp_path, start_daemon):
+    """The server comes back with a certificate that has expired: worker and command say so. With a new one the worker
+    goes on."""
+    for name, days in {"good": 5, "old": -1}.items():
+        make_certificate(tmp_path, name, days)
+    tls = f'tls {{ cert_file: "{tmp_path}/NAME.pem", key_file: "{tmp_path}/NAME.key" }}'
+    fleet = Restarted(tmp_path, tls.replace("NAME", "good"), options=("--ca", tmp_path / "ca.pem"))
+    fleet.url = fleet.server.url = f"tls://127.0.0.1:{fleet.server.port}"
+    worker = None
+    try:
+        assert fleet.ctl("init").returncode == 0
+        worker = Worker(tmp_path, fleet.server, "a", start_daemon(slots=2), options=("--ca", tmp_path / "ca.pem"))
+        wait_until(lambda: "1 worker, 2 slots" in fleet.ctl("status").stdout, "the worker is there")
+        fleet.restart_server(tls.replace("NAME", "old"))
+        done = fleet.ctl("status")
+        assert done.returncode == 3
+        assert "certificate has expired" in done.stderr and "renew the certificate of the server" in done.stderr
+        wait_until(lambda: "certificate has expired" in worker.log(), "the worker says so")
+        fleet.restart_server(tls.replace("NAME", "good"))
+        batch = fleet.start("batch", "--output", tmp_path / "out", echoes(tmp_path, 3))
+        assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+        expect_all(tmp_path / "out", 3)
+    finally:
+        if worker:
+            worker.kill()
+        fleet.close()
+
+
+# --- workers that are gone, or that differ ---------------------------------------------------------
+
+
+def test_all_workers_go(fleet, tmp_path):
+    """A run whose last worker goes says that it waits, and for what. It goes on with the next one."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", echoes(tmp_path, 3))
+    read_until(batch.stderr, "run r waits: the fleet has no worker now; start one on each host (rubricctl fleet worker)")
+    worker.start()
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    expect_all(tmp_path / "out", 3)
+
+
+def test_the_isolation_changes_during_a_run(fleet, tmp_path):
+    """The only daemon comes back with another configuration. Worker and batch say why nothing goes on, and no job
+    runs there until the run is taken up with --mix."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", echoes(tmp_path, 3))
+    with fleet.server.connect() as nats:
+        wait_until(lambda: len(nats.counts("jobs")) == 3, "the jobs are queued")
+    fleet.add_worker("b", fleet.add_daemon("rubric.cpu=7"))
+    said = read_until(batch.stderr, "run r waits: it began on daemons with the isolation ")
+    assert "none has it (worker b: " in said and "give --mix to run the rest all the same" in said
+    assert "the jobs of run r are left to other workers: they are for the isolation " in fleet.workers[1].log()
+    with fleet.server.connect() as nats:
+        assert nats.counts("results") == {} and len(nats.counts("jobs")) == 3
+    batch.kill()
+    done = fleet.run("batch", "--run", "r", "--mix", "--output", tmp_path / "mixed", tmp_path / "jobs")
+    assert done.returncode == 0, done.stderr
+    expect_all(tmp_path / "mixed", 3)
+
+
+# --- slow ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="slow")
+def make_slow(fleet):
+    """The fleet's server through a proxy; worker and commands go through it."""
+    slow = SlowServer(fleet.server.port)
+    fleet.server.url = slow.url
+    yield slow
+    slow.close()
+
+
+def test_a_server_that_answers_slowly(fleet, slow, tmp_path):
+    """With half a second for each way everything takes longer, and nothing else."""
+    worker = fleet.add_host("a", slots=4)
+    slow.delay = 0.5
+    done = fleet.run("batch", "--run", "r", "--output", tmp_path / "out", echoes(tmp_path, 12))
+    assert done.returncode == 0, done.stderr
+    assert "slow" not in done.stderr + worker.log()
+    expect_all(tmp_path / "out", 12)
+
+
+def test_a_server_that_becomes_too_slow(fleet, slow, tmp_path):
+    """Answers come later than requests are repeated. Worker and batch say so; what comes twice counts once."""
+    worker = fleet.add_host("a", slots=4)
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", write_jobs(
+        tmp_path / "jobs", [{**echo(f"j{i}"), "argv": ["/bin/sh", "-c", f"sleep 0.1; echo j{i}"]} for i in range(80)]))  # fmt: skip
+    with fleet.server.connect() as nats:
+        wait_until(lambda: len(nats.counts("results")) > 5, "some results")
+    slow.delay = 7.0
+    said = "the NATS server is slow: it has not answered"
+    wait_until(lambda: said in worker.log() or "connection to the NATS server is lost" in worker.log(), "the worker says so")
+    done = fleet.run("status")
+    assert done.returncode == 3 and "did not answer" in done.stderr, done.stderr
+    slow.delay = 0.0
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    expect_all(tmp_path / "out", 80)
+    with fleet.server.connect() as nats:
+        assert len(nats.counts("results")) == 80
