@@ -346,7 +346,7 @@ static void fetch(struct task *task)
              !lane_has_tests(task->lane, task->tests.digest))
         ref = task->tests_ref;
     if (!ref && taskbench_use(&task->bench, &task->body) < 0) {
-        settle(task, "-NAK", TASK_BACK); /* out of memory */
+        task_settle(task, "-NAK", TASK_BACK); /* out of memory */
         return;
     }
     if (ref) {
