@@ -7,8 +7,8 @@ what it cannot follow. For simple.py, whose other rules it relies on. Pure funct
 
 import _ast
 
-import program
 import suite
+from outline import DEFINITIONS, FUNCTIONS
 
 # What makes an object of which the address can be told, by its name or as a method.
 MAKERS = frozenset("""iter map filter zip enumerate reversed type islice chain count cycle accumulate combinations
@@ -35,7 +35,6 @@ microseconds start stop step pi e tau inf nan maxsize float_info epsilon dig I I
 ASCII pattern string ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable
 whitespace ROUND_HALF_UP ROUND_HALF_EVEN ROUND_DOWN ROUND_UP ROUND_FLOOR ROUND_CEILING ROUND_HALF_DOWN""".split())
 CONSTANTS = frozenset(("True", "False", "None", "NotImplemented", "Ellipsis", "__name__"))
-FUNCTIONS = (_ast.FunctionDef, _ast.Lambda)
 # Where such an object does nothing but what it is there for: (node, field).
 PLACES = frozenset(
     [(_ast.Call, "func"), (_ast.Attribute, "value"), (_ast.For, "iter"), (_ast.comprehension, "iter"), (_ast.If, "test"),
@@ -48,10 +47,9 @@ PLACES = frozenset(
 
 
 _LOAD = _ast.Load()
-ANNOTATIONS = ("annotation", "returns")
-LEARNT = frozenset((_ast.FunctionDef, _ast.arg, _ast.Name, _ast.ExceptHandler))
-ONES = frozenset((_ast.Lambda, _ast.GeneratorExp, _ast.YieldFrom, _ast.Name, _ast.Attribute, _ast.Call, _ast.BoolOp, _ast.IfExp,
-                  _ast.NamedExpr))  # fmt: skip
+# What is_one() may find to be such an object.
+ONES = (_ast.Lambda, _ast.GeneratorExp, _ast.YieldFrom, _ast.Name, _ast.Attribute, _ast.Call, _ast.BoolOp, _ast.IfExp,
+        _ast.NamedExpr)  # fmt: skip
 
 
 class Seen(Exception):
@@ -71,52 +69,30 @@ class _Rule:
     """FUNCTIONS: by name. GIVERS: names of functions that return such objects. HELD: names of variables that may
     hold one."""
 
-    def __init__(self, tree, built_in, imported, modules):
-        self.modules = modules
+    def __init__(self, outline, built_in, imported, modules):
+        self.outline, self.modules = outline, modules
         self.functions, self.givers, self.held, self.bound = {}, set(), set(), set()
-        self.around, self.variables, self.inner = {}, {}, {}  # by id() of functions, the last two: names in them
+        self.variables, self.inner = {}, {}  # by function: names in them
         self.global_names = (built_in | imported) - CONSTANTS
-        self.nodes = []  # (node, parent, field, function around it)
-        stack = [(tree, None, "", None)]
-        while stack:
-            one = stack.pop()
-            node, function = one[0], one[3]
-            kind = type(node)
-            self.nodes.append(one)
-            self.around[id(node)] = function
-            if kind in LEARNT:
-                self.learn(*one)
-            inner = node if kind in FUNCTIONS else function
-            names = vars(node)
-            for field in suite.fields_of(kind):
-                value = names.get(field)
-                if type(value) is list:
-                    for part in value:
-                        if isinstance(part, _ast.AST):
-                            stack.append((part, node, field, inner))
-                elif isinstance(value, _ast.AST) and not (field in ANNOTATIONS and self.is_annotation(value)):
-                    stack.append((value, node, field, inner))
-        # What is_one() may find to be such an object.
-        self.ones = [one for one in self.nodes if type(one[0]) in ONES]
-        self.yields = [one for one in self.nodes if isinstance(one[0], (_ast.Yield, _ast.YieldFrom))]
+        # Of functions and names: the function around each.
+        self.around = {node: around for node, _, _, around in outline.of(*FUNCTIONS, _ast.Name)}
+        self.learn()
+        self.ones = outline.of(*ONES)
+        self.yields = outline.of(_ast.Yield, _ast.YieldFrom)
 
-    @staticmethod
-    def is_annotation(value):
-        return not any(isinstance(part, _ast.NamedExpr) for part in suite.nodes(value))
-
-    def learn(self, node, parent, field, function):
-        if isinstance(node, _ast.FunctionDef):
+    def learn(self):
+        for node, _, _, around in self.outline.of(_ast.FunctionDef):
             self.functions.setdefault(node.name, []).append(node)
-            self.inner.setdefault(id(function), set()).add(node.name)
-        elif isinstance(node, _ast.arg):
+            self.inner.setdefault(around, set()).add(node.name)
+        for node, _, _, around in self.outline.of(_ast.arg):
             self.bound.add(node.arg)
-            self.variables.setdefault(id(function), set()).add(node.arg)
-        elif isinstance(node, _ast.Name) and not isinstance(node.ctx, _ast.Load):
-            self.bound.add(node.id)
-            if isinstance(parent, (_ast.Assign, _ast.AugAssign, _ast.For)):  # but no variable of a comprehension
-                self.variables.setdefault(id(function), set()).add(node.id)
-        elif isinstance(node, _ast.ExceptHandler) and node.name:
-            self.held.add(node.name)
+            self.variables.setdefault(around, set()).add(node.arg)
+        for node, parent, _, around in self.outline.of(_ast.Name):
+            if not isinstance(node.ctx, _ast.Load):
+                self.bound.add(node.id)
+                if isinstance(parent, (_ast.Assign, _ast.AugAssign, _ast.For)):  # but no variable of a comprehension
+                    self.variables.setdefault(around, set()).add(node.id)
+        self.held.update(node.name for node, *_ in self.outline.of(_ast.ExceptHandler) if node.name)
 
     def is_one(self, node):
         """Returns whether NODE may be such an object."""
@@ -154,13 +130,13 @@ class _Rule:
 
     def is_variable(self, node):
         """Returns whether the name NODE is that of a variable of the function around it, and of no function there."""
-        around = self.around.get(id(node))
+        around = self.around.get(node)
         while around is not None:
-            if node.id in self.inner.get(id(around), ()):
+            if node.id in self.inner.get(around, ()):
                 return False
-            if node.id in self.variables.get(id(around), ()):
+            if node.id in self.variables.get(around, ()):
                 return True
-            around = self.around.get(id(around))
+            around = self.around.get(around)
         return False
 
     def settle(self):
@@ -247,31 +223,34 @@ class _Rule:
 
     def tuples(self):
         """Such an object may be in a tuple of classes, for isinstance() or in a handler."""
-        for node, parent, field, _ in self.nodes:
-            if isinstance(node, _ast.Tuple) and any(map(self.is_one, node.elts)):
+        for node, parent, _, _ in self.outline.of(_ast.Tuple):
+            if any(map(self.is_one, node.elts)):
                 is_known = isinstance(parent, _ast.Call) and _name_of(parent.func) in ("isinstance", "issubclass")
                 if not is_known and not isinstance(parent, _ast.ExceptHandler):
                     _refuse("an object in a tuple")
 
     def unfit(self):
         """What a class makes when it is called is only known if the class is named."""
-        for node, parent, field, _ in self.nodes:
-            if isinstance(node, _ast.Call) and isinstance(node.func, (_ast.Call, _ast.Subscript)):
+        for node, *_ in self.outline.of(_ast.Call):
+            if isinstance(node.func, (_ast.Call, _ast.Subscript)):
                 _refuse("calls what a call gave")
-            for decorator in getattr(node, "decorator_list", ()):
+        for node, *_ in self.outline.of(*DEFINITIONS):
+            for decorator in node.decorator_list:
                 if any(isinstance(part, _ast.Name) and (part.id in self.functions or part.id in self.bound)
                        for part in suite.nodes(decorator)):  # fmt: skip
                     _refuse("a decorator of its own")
-            if isinstance(node, _ast.Name) and node.id in UNFIT and node.id not in self.bound:
+        for node, *_ in self.outline.of(_ast.Name):
+            if node.id in UNFIT and node.id not in self.bound:
                 _refuse(f"uses {node.id}")
-            if isinstance(node, _ast.Attribute) and node.attr in UNFIT:
+        for node, *_ in self.outline.of(_ast.Attribute):
+            if node.attr in UNFIT:
                 _refuse(f"uses {node.attr}")
 
 
-def why_seen(tree, built_in, imported, modules):
-    """Returns why the program TREE might look at an address, or "". BUILT_IN are the names of Python, IMPORTED
-    those from modules, and MODULES those of modules, that it uses."""
-    rule = _Rule(tree, built_in, imported, modules)
+def why_seen(outline, built_in, imported, modules):
+    """Returns why a program, of which this is the OUTLINE, might look at an address, or "". BUILT_IN are the names of
+    Python, IMPORTED those from modules, and MODULES those of modules, that it uses."""
+    rule = _Rule(outline, built_in, imported, modules)
     try:
         rule.unfit()
         rule.settle()

@@ -51,6 +51,7 @@ import classes
 import exits
 import extract
 import formats
+import garbage
 import gates
 from link import TESTS, Link
 import membrane
@@ -207,6 +208,8 @@ class Replay(Report):
 
 
 class Checker:
+    collector = garbage.Nobodys()
+
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
         self.seed = int.from_bytes(os.urandom(8), "little")
@@ -232,9 +235,10 @@ class Checker:
     def load_prelude(self):
         """Executes the prelude. What it defines completely is the checker's own, whatever the candidate makes
         of its copy. Returns whether it ran."""
-        if not self.job.prelude:
+        self.prelude = program.Prelude(self.job.prelude) if self.job.prelude else None
+        self.collector.begin()
+        if self.prelude is None:
             return True
-        self.prelude = program.Prelude(self.job.prelude)
         before = set(self.space)
         try:
             tree = self.formats.rewritten(None, self.prelude.text, "<prelude>")  # the other is not to be changed
@@ -312,19 +316,18 @@ class Checker:
         self.link.answers.update(told)  # nothing of the code has run since
 
     def looks_at_signatures(self):
-        tests = self.job.tests()
-        return any(word in tests for word in signatures.WORDS)
+        return any(word in self.job.tests() for word in signatures.WORDS)
 
     def trees(self):
-        """Returns the trees of the tests and their names, as suite.names_of() has them."""
+        """Returns the trees of the tests and their names, as Outline.names() has them."""
         if self.parsed is None:
             texts = filter(None, (self.job.setup, self.job.test, *self.job.targets))
             trees = filter(None, map(program.parse, texts))  # what cannot be parsed is reported when its turn comes
-            self.parsed = [(tree, *suite.names_of(tree)) for tree in trees]
+            self.parsed = [(tree, *program.outline(tree).names()) for tree in trees]
         return self.parsed
 
     def names_of_prelude(self):
-        return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
+        return set().union(*program.outline(self.prelude.tree).names()) if self.prelude else set()
 
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""
@@ -337,9 +340,9 @@ class Checker:
         statements = [node for tree, *_ in self.trees() for node in tree.body]
         defined = {node.name for node in statements if isinstance(node, _ast.ClassDef) and not unreached.judges(node)}
         if defined:
-            found = defined & suite.free_names(self.code_tree) if self.code_tree else set()
-            self.followed = dict.fromkeys(sorted(found), self)
-            if found:
+            looked_up, bound = program.outline(self.code_tree).names() if self.code_tree else (set(), set())
+            self.followed = dict.fromkeys(sorted((defined & looked_up) - bound), self)
+            if self.followed:
                 self.link.before = self.tell_classes
 
     def tell_classes(self):
@@ -399,25 +402,26 @@ class Checker:
             raise membrane.Lost
         if job.shared:
             return True
+        self.collector.pause(self.prelude and self.prelude.tree)
+        is_settled = self.settle(there, asked)
+        self.collector.go_on()
+        if is_settled and job.setup:
+            self.modules.guarded(lambda: self.execute(job.setup, "<test_setup>"), "tests")
+        return is_settled
+
+    def settle(self, there, asked):
+        """Decides all that is to be known before the tests run. Returns whether the code may be judged at all."""
+        job = self.job
         self.code_text = program.compose(job.prelude, job.code, asked)[0]
-        self.code_tree = program.parse(self.code_text)
+        tree = self.code_tree = program.parse(self.code_text)
         self.link.packages = lambda: program.packages(job.prelude, *names.texts_of(job))
         if not self.settle_names(there):
             return False
         self.name_classes()
         self.follow_classes()
-        if unittests.looks_at_modules(job.tests()):
-            unittests.guard_finder(self.link)
-        if unittests.is_asked_for(job.tests()):
-            unittests.guard_sets(self.link)
-        self.prepare_confirmation()
-        if job.setup:
-            self.modules.guarded(lambda: self.execute(job.setup, "<test_setup>"), "tests")
+        unittests.guard(self.link, job.tests())
+        self.not_simple = simple.why_not(tree, self.code_text, job, self.under_test) if tree else "no program"
         return True
-
-    def prepare_confirmation(self):
-        tree = self.code_tree
-        self.not_simple = simple.why_not(tree, self.code_text, self.job, self.under_test) if tree else "no program"
 
     def confirm(self):
         """A pass must hold in one process, too, unless it cannot be otherwise. It must be one of this code."""
@@ -565,6 +569,7 @@ def judge(job, link, report):
         rests.Rests(link).install(job.prelude + job.code)  # before ambient looks what the tests replace
         link.ambient = ambient.Ambient(job.tests())
         checker = Checker(job, link, report)
+        checker.collector = garbage.Collector() if link.transcript is None else garbage.Nobodys()
         namespace.give(tests, checker.space)
         checker.formats.install()
         exits.Exits(checker.texts).install()

@@ -9,7 +9,6 @@ import builtins
 import sys
 
 import program
-import suite
 from program import VALUE
 
 BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
@@ -168,11 +167,20 @@ def used_by_tests(job):
     return used - bound, bound
 
 
+def _used_by_prelude(prelude, names):
+    """Returns the names that the prelude looks up; none if none of NAMES are among them."""
+    outline = program.outline(prelude.tree)
+    # In a class a private name is another than the text says.
+    if names.isdisjoint(outline.names()[0]) and not outline.of(_ast.ClassDef):
+        return set()
+    return program.loads(prelude.text)[0]
+
+
 def _stars_of(text):
     """Returns what the tests import with `*`."""
     found = set()
     tree = program.parse(text) if "*" in text and "import" in text else None
-    for module in program.bindings(tree.body)[1] if tree else ():
+    for module in program.bindings(tree.body, tree)[1] if tree else ():
         if module in IMPORTABLE:
             found |= public_names(module)
     return found
@@ -220,7 +228,7 @@ class _Code:
         if self.tree is not None:
             self.statements, node = program.parts_of(self.tree, prelude, continues)
             self.continued = getattr(node, "name", None)
-            self.how, self.stars = program.bindings(self.statements)
+            self.how, self.stars = program.bindings(self.statements, self.tree)
 
     def sources(self, name):
         """Returns where NAME comes from if the code only imports it, else None."""
@@ -255,8 +263,8 @@ class _Uses:
             self.called_names = set()
             for text in (self.job.prelude, *texts_of(self.job)):
                 tree = program.parse(text)
-                for node in suite.nodes(tree) if tree else ():
-                    if isinstance(node, _ast.Call) and isinstance(node.func, _ast.Name):
+                for node in program.outline(tree).every(_ast.Call) if tree else ():
+                    if isinstance(node.func, _ast.Name):
                         self.called_names.add(node.func.id)
         return self.called_names
 
@@ -373,10 +381,10 @@ def _patches(node, modules):
             yield _module_of(node.args[0], modules), named
 
 
-def patched_module(statements):
-    """Returns the first module of the library of which the code replaces what is there, or "". A program
-    may replace its own standard streams, and add what an older Python had."""
-    if not any(_may_patch(node) for statement in statements for node in suite.nodes(statement)):
+def patched_module(statements, tree):
+    """Returns the first module of the library of which the code, STATEMENTS of TREE, replaces what is there, or "".
+    A program may replace its own standard streams, and add what an older Python had."""
+    if not any(map(_may_patch, program.outline(tree).every(_ast.Attribute, _ast.Subscript, _ast.Call))):
         return ""
     modules = {"__builtins__": "builtins"}
     stack = [(node, frozenset()) for node in reversed(statements)]
@@ -410,8 +418,9 @@ def for_the_code(trees, there, code):
     bound = set().union(*(bound for *_, bound in trees))
     found, lacking = (bound - used) & there, set()
     if code is not None:
-        lacking = (bound & suite.free_names(code)) - there
-    hows = [program.bindings(tree.body)[0] for tree, *_ in trees] if found or lacking else ()
+        looked_up, bound_there = program.outline(code).names()
+        lacking = (bound & looked_up) - bound_there - there
+    hows = [program.bindings(tree.body, tree)[0] for tree, *_ in trees] if found or lacking else ()
     for how in hows:
         found -= {name for name, ways in how.items() if program.imports_only(ways)}
     ways = {name: [one for how in hows for one in how.get(name, ())] for name in lacking}
@@ -466,15 +475,15 @@ def decide(job, code_names, prelude=None, prelude_names=()):
     program.Prelude that the judge has run, PRELUDE_NAMES what it has then defined."""
     decision = Decision()
     asked, code, uses = set(asked_of(job)), _Code(job, prelude), _Uses(job)
-    prelude_how = program.bindings(prelude.tree.body)[0] if prelude else {}
+    prelude_how = program.bindings(prelude.tree.body, prelude.tree)[0] if prelude else {}
     free, bound = used_by_tests(job)
-    used = free | program.loads(prelude.text)[0] if prelude else free
 
     stubs = prelude.stubs if prelude else set()
     owned = asked | {name for name in stubs if name in code.how or name == code.continued}
     decision.kept = (set(prelude_how) | set(prelude_names)) - owned
 
     has = {name for name in {*code_names, *code.how, *(owned - asked)} - decision.kept if not name.startswith("__")}
+    used = free | _used_by_prelude(prelude, has | code.how.keys()) if prelude else free
     defined = (has & used) - asked
     imported = {name for name in defined if code.importable(name)}
     if asked or not imported <= BUILTINS or imported != defined:
@@ -496,7 +505,7 @@ def decide(job, code_names, prelude=None, prelude_names=()):
     decision.replaced = replaced
     decision.written = asked & bound
     decision.aliases = {name for name in decision.fetched & used if _may_be_alias(code.how.get(name, ()), code.how)}
-    patched = patched_module(code.statements)
+    patched = patched_module(code.statements, code.tree) if code.tree is not None else ""
     if patched:
         decision.refuse = f"the code patches `{patched}`, a module that it does not own"
     decision.refuse = _rebound(code, prelude_how, owned, used) or decision.refuse

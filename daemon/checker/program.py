@@ -6,6 +6,7 @@ import _ast
 import _symtable
 
 import suite
+from outline import Outline
 from suite import children
 
 FUNCTIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef)
@@ -19,6 +20,7 @@ IMPORT, DEFINED, VALUE = "import", "defined", "value"
 
 
 _trees, _symbols = {}, {}  # by text: several rules look at each, and a process has one job
+_outlines = {}  # by tree
 
 
 def parse(text):
@@ -43,11 +45,22 @@ def forget():
     """Drops what was kept of texts."""
     _trees.clear()
     _symbols.clear()
+    _outlines.clear()
+
+
+def outline(tree):
+    """Returns the outline of a TREE of parse(), which is made once."""
+    found = _outlines.get(tree)
+    if found is None:
+        found = _outlines[tree] = Outline(tree)
+    return found
 
 
 def take(text):
     """Returns what parse() has returned for TEXT, to be changed; None if it was not asked for."""
-    return _trees.pop(text, None)
+    tree = _trees.pop(text, None)
+    _outlines.pop(tree, None)
+    return tree
 
 
 # --- what the code and the prelude are together ----------------------------------------------------
@@ -185,7 +198,8 @@ def parts_of(tree, prelude, continues):
 class _Bindings:
     """Finds what statements bind at the level of the module, and how."""
 
-    def __init__(self):
+    def __init__(self, has_globals):
+        self.has_globals = has_globals
         self.found = {}
         self.stars = []  # modules of `from MODULE import *`
 
@@ -268,6 +282,8 @@ class _Bindings:
 
     def globals_in(self, node):
         """Names that functions below NODE declare global, and bind."""
+        if not self.has_globals:
+            return
         declared, stored, stack = suite.declared_global(node), set(), [node]
         while stack and declared:
             part = stack.pop()
@@ -282,11 +298,11 @@ class _Bindings:
             self.add(name, VALUE, None)
 
 
-def bindings(statements):
+def bindings(statements, tree=None):
     """Returns what module-level STATEMENTS bind: {name: [how, ...]}, and the modules of `import *`. How:
     (IMPORT, module, attribute or ""), (DEFINED, node) or (VALUE, node or None). The body of a guard
-    `if __name__ == "__main__"` does not run and binds nothing."""
-    finder = _Bindings()
+    `if __name__ == "__main__"` does not run and binds nothing. TREE is one of parse() that has the statements."""
+    finder = _Bindings(tree is None or bool(outline(tree).of(_ast.Global)))
     finder.statements(statements)
     return finder.found, finder.stars
 

@@ -11,6 +11,7 @@ import _string
 import identities
 import names
 import program
+from outline import DEFINITIONS, Outline
 
 FUNCTION = type(lambda: None)
 PLAIN = frozenset(map(type, (None, True, 0, 0.0, 0j, "", b"", (), [], {}, range(0))))
@@ -179,22 +180,20 @@ class _Walk:
         if into.setdefault(name, what) != what:
             _refuse(f"two imports as {name}")
 
-    def check(self, root, skips_guards):
-        """Looks at all nodes below ROOT: first at the imports, wherever they are."""
-        found = _walk(root, skips_guards)
-        for node, _, _ in found:
-            if isinstance(node, (_ast.Import, _ast.ImportFrom)):
-                self.imports(node)
-        rules = self.RULES
-        for node, parent, depth in found:
-            kind = type(node)
-            rule = rules.get(kind)
-            if rule is not None:
-                rule(self, node, parent, depth)
-            elif kind not in NODES:
-                _refuse(kind.__name__)
+    def check(self, outline):
+        """Looks at all nodes of an outline: first at the imports, wherever they are."""
+        for node in outline.every(_ast.Import, _ast.ImportFrom):
+            self.imports(node)
+        for groups in (outline.nodes, outline.annotations):
+            for kind, group in groups.items():
+                rule = self.RULES.get(kind)
+                if rule is not None:
+                    for node, parent, _, around in group:
+                        rule(self, node, parent, around)
+                elif kind not in NODES:
+                    _refuse(kind.__name__)
 
-    def name(self, node, parent, _depth):
+    def name(self, node, parent, _around):
         name = node.id
         self.used.add(name)
         if name in self.imported or name in self.values:
@@ -204,15 +203,15 @@ class _Walk:
             if name in self.imported and not isinstance(parent, _ast.Attribute):
                 _refuse("a module as a value")
 
-    def function(self, node, _parent, _depth):
+    def function(self, node, _parent, _around):
         if node.name in self.imported or node.name in self.values:
             _refuse(f"defines {node.name}")
 
-    def call(self, node, _parent, _depth):
+    def call(self, node, _parent, _around):
         if isinstance(node.func, _ast.Name) and node.func.id == "type" and len(node.args) > 1:
             _refuse("makes a class")
 
-    def attribute(self, node, _parent, _depth):
+    def attribute(self, node, _parent, _around):
         name = node.attr
         if not isinstance(node.ctx, _ast.Load) or name.startswith("_") or name in INSIDE:
             _refuse(f"uses .{name}")
@@ -222,7 +221,7 @@ class _Walk:
             if not self.has(self.imported[node.value.id], name):
                 _refuse(f"uses {node.value.id}.{name}")
 
-    def comparison(self, node, _parent, _depth):
+    def comparison(self, node, _parent, _around):
         """`is` tells copies apart, so only what exists once may be compared."""
         sides = [node.left, *node.comparators]
         for number, operator in enumerate(node.ops):
@@ -231,7 +230,7 @@ class _Walk:
                 if not any(isinstance(s, _ast.Constant) and (s.value is None or type(s.value) is bool) for s in pair):
                     _refuse("compares identities")
 
-    def catching(self, node, _parent, _depth):
+    def catching(self, node, _parent, _around):
         """Nothing may catch what says how much stack or memory is left."""
         if node.finalbody:
             _refuse("finally")
@@ -250,52 +249,30 @@ class _Walk:
     }
 
 
-def _walk(root, skips_guards=True):
-    """Returns (node, parent, depth) for all nodes below ROOT; DEPTH is the number of functions around the
-    node. The bodies of main guards of a module do not run unless it is that of the tests."""
-    found, stack = [], [(root, None, 0)]
-    while stack:
-        one = stack.pop()
-        node, _, depth = one
-        if skips_guards and depth == 0 and program.is_main_guard(node):
-            stack += [(part, node, depth) for part in node.orelse]
-            continue
-        found.append(one)
-        if isinstance(node, (_ast.FunctionDef, _ast.Lambda)):
-            outside = [node.args.defaults, node.args.kw_defaults, getattr(node, "decorator_list", [])]
-            stack += [(part, node, depth) for parts in outside for part in parts if part is not None]
-            body = node.body if type(node.body) is list else [node.body]
-            stack += [(part, node, depth + 1) for part in body]
-            stack += [(part, node, depth) for part in _annotations(node)]
-        else:
-            for part in program.children(node):
-                stack.append((part, node, depth))
-    return found
-
-
-def _annotations(function):
-    arguments = function.args
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    found = [one.annotation for one in named if one is not None] + [getattr(function, "returns", None)]
-    return [one for one in found if one is not None]
+def _without_guards(tree):
+    """Returns the outline of a program whose main guards do not run: all are but those of the tests."""
+    whole = program.outline(tree)
+    if any(around is None and program.is_main_guard(node) for node, _, _, around in whole.of(_ast.If)):
+        return Outline(tree, program.is_main_guard)
+    return whole
 
 
 class _Code(_Walk):
-    def call(self, node, parent, depth):
-        super().call(node, parent, depth)
-        if depth and isinstance(node.func, _ast.Name) and node.func.id == "print":
+    def call(self, node, parent, around):
+        super().call(node, parent, around)
+        if around is not None and isinstance(node.func, _ast.Name) and node.func.id == "print":
             _refuse("prints")
 
-    def function(self, node, parent, depth):
+    def function(self, node, parent, around):
         if isinstance(node, _ast.FunctionDef):
-            super().function(node, parent, depth)
+            super().function(node, parent, around)
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None and not _is_constant(default):
                 _refuse("a default that can change")
         for decorator in getattr(node, "decorator_list", ()):
             made = decorator.func if isinstance(decorator, _ast.Call) else decorator
             name = made.attr if isinstance(made, _ast.Attribute) else getattr(made, "id", "")
-            if depth == 0 or name not in KEPT:
+            if around is None or name not in KEPT:
                 _refuse("a decorator")
 
     RULES = {**_Walk.RULES, _ast.Call: call, _ast.FunctionDef: function, _ast.Lambda: function}
@@ -303,10 +280,10 @@ class _Code(_Walk):
 
 def _check_code(tree, text):
     """Returns what the code binds by import, by name, and what it looks up."""
-    walk = _Code(MODULES)
-    walk.check(tree, True)
+    walk, outline = _Code(MODULES), _without_guards(tree)
+    walk.check(outline)
     _check_bound(text)
-    how, _ = program.bindings(tree.body)
+    how, _ = program.bindings(tree.body, tree)
     used, functions_use = program.loads(text)[0] & walk.used, program.loads_in_functions(text) & walk.used
     for name, ways in how.items():
         if name in functions_use and not all(_stays(one, how) for one in ways):
@@ -317,9 +294,9 @@ def _check_code(tree, text):
         if name not in CALLABLES and not (name == "print" and name not in functions_use):
             _refuse(f"uses {name}")
     for name, source in walk.values.items():
-        if source in ("functools.lru_cache", "functools.cache") and _is_called(tree, name):
+        if source in ("functools.lru_cache", "functools.cache") and _is_called(outline, name):
             _refuse("keeps what it returned")
-    why = identities.why_seen(tree, CALLABLES, set(walk.values), set(walk.imported))
+    why = identities.why_seen(program.outline(tree), CALLABLES, set(walk.values), set(walk.imported))
     if why:
         _refuse(why)
     return {**walk.imported, **walk.values}, used, how
@@ -332,15 +309,13 @@ def _check_bound(text):
             _refuse(f"binds {name}")
 
 
-def _is_called(tree, name):
+def _is_called(outline, name):
     """Returns whether NAME is used other than as a decorator."""
-    decorators, uses = set(), set()
-    for node, _, _ in _walk(tree):
-        for decorator in getattr(node, "decorator_list", ()):
-            decorators.add(id(decorator.func if isinstance(decorator, _ast.Call) else decorator))
-        if isinstance(node, _ast.Name) and node.id == name:
-            uses.add(id(node))
-    return bool(uses - decorators)
+    decorators = set()
+    for node in outline.every(*DEFINITIONS):
+        for decorator in node.decorator_list:
+            decorators.add(decorator.func if isinstance(decorator, _ast.Call) else decorator)
+    return any(node.id == name and node not in decorators for node in outline.every(_ast.Name))
 
 
 def _stays(how, hows):
@@ -360,8 +335,8 @@ class _Tests(_Walk):
         super().__init__(TESTS_MODULES)
         self.subjects = subjects
 
-    def name(self, node, parent, depth):
-        super().name(node, parent, depth)
+    def name(self, node, parent, around):
+        super().name(node, parent, around)
         if node.id in self.subjects:
             self.subject(node, parent)
 
@@ -390,6 +365,7 @@ def _check_tests(job, under_test, imports, uses, how):
     if bound & under_test:
         _refuse("the tests bind what they test")
     callable_names = {name for name, ways in how.items() if ways[0][0] == program.DEFINED}
+    looked_up_anywhere = set()
     for text, (used, binds) in zip(texts, looked_up):
         tree = program.parse(text)
         if tree is None:
@@ -398,7 +374,8 @@ def _check_tests(job, under_test, imports, uses, how):
         if text is job.test:
             subjects.add(_parameter_of_check(tree))
         walk = _Tests(subjects)
-        walk.check(tree, False)
+        walk.check(program.outline(tree))
+        looked_up_anywhere |= walk.used
         _check_bound(text)
         own_imports = {**walk.imported, **walk.values}
         for name in binds & uses:
@@ -408,12 +385,23 @@ def _check_tests(job, under_test, imports, uses, how):
             _check_use(name, imports, how)
     trees = [program.parse(text) for text in texts]
     prelude = program.parse(job.prelude.rstrip())  # as program.Prelude has it
-    prelude_how = program.bindings(prelude.body)[0] if prelude else how
+    prelude_how = program.bindings(prelude.body, prelude)[0] if prelude else how
     helpers = callable_names & set().union(*(used for used, _ in looked_up)) & prelude_how.keys() - under_test
-    _check_depth([*trees, *(how[name][0][1] for name in sorted(helpers))])
+    if helpers or not _is_flat(trees, looked_up_anywhere):
+        _check_depth([*trees, *(how[name][0][1] for name in sorted(helpers))])
 
 
 _SCOPES = (_ast.Lambda, _ast.ListComp, _ast.SetComp, _ast.DictComp, _ast.GeneratorExp)
+
+
+def _is_flat(trees, looked_up):
+    """Returns whether TREES, which look up these names, have at most one function, which does not name itself, and no
+    other scope in it: most tests. So _check_depth() finds nothing."""
+    outlines = list(map(program.outline, trees))
+    functions = [node for outline in outlines for node in outline.every(_ast.FunctionDef)]
+    if len(functions) > 1 or any(node.name in looked_up for node in functions):
+        return False
+    return not any(outline.every(*_SCOPES) for outline in outlines)
 
 
 def _check_depth(trees):

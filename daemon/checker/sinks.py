@@ -54,10 +54,17 @@ class Sinks:
         self.pickles = pickles.Pickles(gate)
         self.modules = _kept
 
-    def hook(self, event, arguments):
-        watched = self.EVENTS.get(event)
-        if watched is not None:
-            watched(self, sys._getframe(1), *arguments)
+    def hook(self):
+        """Returns the audit hook. Python calls it for each id(), and before that looks for an attribute of it: in a
+        function it finds none at once, in a method only by an exception."""
+        watched_events, getframe = self.EVENTS.get, sys._getframe
+
+        def hear(event, arguments):
+            watched = watched_events(event)
+            if watched is not None:
+                watched(self, getframe(1), *arguments)
+
+        return hear
 
     def on_exec(self, frame, code):
         space = frame.f_globals
@@ -193,7 +200,7 @@ class Sinks:
             stand_in.__module__ = "builtins"
             stand_in.__doc__ = REAL[name].__doc__
             setattr(builtins, name, stand_in)
-        sys.addaudithook(self.hook)
+        sys.addaudithook(self.hook())
 
 
 def stand_ins(gate):

@@ -222,21 +222,21 @@ def names_of(tree):
 _LEAVES = frozenset(
     ("id", "attr", "ctx", "op", "ops", "module", "level", "kind", "conversion", "is_async", "simple", "type_comment")
 )
-_fields = {_ast.Constant: (), _ast.Name: (), _ast.alias: ()}  # by class of a node: the others
+FIELDS = {_ast.Constant: (), _ast.Name: (), _ast.alias: ()}  # by class of a node: the others
 
 
 def fields_of(kind):
     """Returns the names of the fields of a class of nodes that may hold nodes."""
-    fields = _fields.get(kind)
+    fields = FIELDS.get(kind)
     if fields is None:
-        fields = _fields[kind] = tuple(field for field in kind._fields if field not in _LEAVES)
+        fields = FIELDS[kind] = tuple(field for field in kind._fields if field not in _LEAVES)
     return fields
 
 
 def children(node):
     """Returns the nodes directly below NODE, in the order of the text, without operators and contexts (Load)."""
     found = []
-    fields = _fields.get(type(node))
+    fields = FIELDS.get(type(node))
     if fields is None:
         fields = fields_of(type(node))
     names = vars(node)  # getattr() would look for each name in the class first

@@ -6,12 +6,12 @@ import callbacks
 import program
 
 
-def is_asked_for(text):
-    return "unittest" in text or "TestCase" in text
-
-
-def looks_at_modules(text):
-    return "testmod" in text or "DocTestFinder" in text
+def guard(link, text):
+    """Changes what TEXT, that of the tests, uses of the two."""
+    if "testmod" in text or "DocTestFinder" in text:
+        guard_finder(link)
+    if "unittest" in text or "TestCase" in text:
+        guard_sets(link)
 
 
 def guard_finder(link):

@@ -28,9 +28,10 @@ class Writer:
         self.exported = []  # numbers of the objects that it describes
 
     def number_of(self, value):
-        number = self.numbers.get(id(value))
+        key = id(value)
+        number = self.numbers.get(key)
         if number is None:
-            number = self.numbers[id(value)] = len(self.objects)
+            number = self.numbers[key] = len(self.objects)
             self.objects.append(value)
             if number >= NODES_MAX:
                 raise WireError("too many values")
@@ -41,9 +42,10 @@ class Writer:
         write_number(out, len(values))
         numbers, objects = self.numbers, self.objects
         for value in values:
-            number = numbers.get(id(value))
+            key = id(value)  # once: each call tells the audit hook (sinks.py)
+            number = numbers.get(key)
             if number is None:
-                number = numbers[id(value)] = len(objects)
+                number = numbers[key] = len(objects)
                 objects.append(value)
             if number < 0x80:
                 out.append(number)
