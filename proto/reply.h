@@ -93,6 +93,7 @@ struct reply_result {
     const char *verdict;              /* a word; NULL: this kind has none */
     const char *mode;                 /* "isolated" ...; NULL: this kind has none */
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
+    const json_t *warm_class;         /* {digest?, loaded, because?}, borrowed; NULL: none */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
     const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
     const json_t *language;           /* {name, ...}, borrowed; NULL: this kind has none */

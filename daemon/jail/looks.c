@@ -10,7 +10,7 @@
 #define LOOK_MS UINT64_C(50)
 #define LOOK_SHARE 20
 
-static int look(struct looks *looks, const struct work *work, int proc, pid_t twin)
+static int look(struct looks *looks, const struct work *work, int proc, const pid_t *apart)
 {
     bool bounds_memory = looks->memory_bytes > 0 && !looks->took_too_much;
     looks->met_full_disk = looks->met_full_disk || work_is_full(work);
@@ -21,17 +21,17 @@ static int look(struct looks *looks, const struct work *work, int proc, pid_t tw
     if (!bounds_memory)
         return knows_all ? -1 : (int)LOOK_MS;
     uint64_t began_ns = clock_now_ns();
-    looks->took_too_much = tree_memory_exceeds(proc, twin, looks->memory_bytes);
+    looks->took_too_much = tree_memory_exceeds(proc, apart, looks->memory_bytes);
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
     return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
 }
 
-int looks_take(struct looks *looks, const struct work *work, int proc, pid_t twin)
+int looks_take(struct looks *looks, const struct work *work, int proc, const pid_t *apart)
 {
     uint64_t now_ns = clock_now_ns();
     if (now_ns < looks->next_ns)
         return (int)((looks->next_ns - now_ns) / NS_PER_MS) + 1;
-    int ms = look(looks, work, proc, twin);
+    int ms = look(looks, work, proc, apart);
     looks->next_ns = ms < 0 ? 0 : clock_now_ns() + (uint64_t)ms * NS_PER_MS;
     return ms;
 }

@@ -20,6 +20,6 @@ struct looks {
 };
 
 /* Looks if it is time to, at WORK and at the processes that PROC shows, without those of the jail
- * and of TWIN. Returns after how many milliseconds to look again; -1: there is nothing more to find
- * out. The caller ends a tree that took too much. */
-int looks_take(struct looks *looks, const struct work *work, int proc, pid_t twin);
+ * and of APART (children.h). Returns after how many milliseconds to look again; -1: there is
+ * nothing more to find out. The caller ends a tree that took too much. */
+int looks_take(struct looks *looks, const struct work *work, int proc, const pid_t *apart);

@@ -15,11 +15,13 @@ struct tree_time {
     uint64_t usual_wait_ns; /* how long such a thread has waited as a rule before it ran */
 };
 
-/* A child that does not belong to the job, although some of its children do. Neither its own time
- * counts, nor the time of children that it had waited for before the job. */
+/* Children that do not belong to the job. */
 struct tree_time_except {
+    /* One of which some children do. Neither its own time counts, nor the time of children that it
+     * had waited for before the job. */
     pid_t pid;           /* 0: there is none */
     uint64_t earlier_ns; /* CPU time of those children */
+    const pid_t *apart;  /* others (children.h), which have no children */
 };
 
 /* Sums up all descendants of this process but EXCEPT, whatever session they have moved to, from

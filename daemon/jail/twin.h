@@ -24,6 +24,7 @@
 #include "children.h"
 #include "enclosure.h"
 #include "start.h"
+#include "template_table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,7 +51,8 @@ struct twin_parts {
     struct enclosure *enclosure;
     struct start *start;
     const struct rlimit *ceilings;
-    char *strings; /* LINK_STRINGS_MAX bytes */
+    char *strings;                     /* LINK_STRINGS_MAX bytes */
+    const struct templates *templates; /* to which the twin has no links */
 };
 
 /* The judge's descriptors of a pair, owned; and of a joined one the candidate's ends of the wire.
