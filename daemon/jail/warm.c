@@ -383,6 +383,7 @@ static int load_class(int class, char *why, size_t size)
     struct warm *w = warm();
     PyObject *code = NULL, *data = read_all(class);
     PyErr_Clear();
+    large_begin(&w->large); /* that of the jail has been ended */
     PyObject *loaded = data ? class_load(w->names, data, &code, why, size) : NULL;
     Py_XDECREF(data);
     if (!loaded)
@@ -392,6 +393,8 @@ static int load_class(int class, char *why, size_t size)
     PyObject_GC_UnTrack(loaded);
     Py_XSETREF(w->loaded, loaded);
     script_keep_code(code);
+    pack_memory();
+    large_end(&w->large);
     w->is_class = true;
     return 0;
 }
