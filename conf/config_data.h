@@ -113,6 +113,8 @@ struct config {
     /* [warm] */
     enum config_warm warm;
     struct string_list warm_modules; /* that the waiting interpreters have loaded */
+    unsigned warm_classes;           /* task classes that each slot keeps loaded; 0: none */
+    uint64_t warm_classes_memory;    /* that these take together at most, in bytes */
 };
 
 #define CONFIG_NULL    \

@@ -5,6 +5,7 @@
 #include "enclosure.h"
 #include "interpreter.h"
 #include "start.h"
+#include "template.h"
 
 #include <stdbool.h>
 
@@ -13,6 +14,7 @@ struct setup_parts {
     int link;
     struct enclosure *enclosure;
     struct start *start;
+    struct templates *templates;
 };
 
 /* Keeps the numbers of a pair's descriptors from everything that the jail opens: what becomes one
