@@ -516,7 +516,7 @@ def test_the_client_alone(service):
 def test_purged_it_leaves_nothing(host):
     Path("/usr/local/bin/exit0").unlink()
     assert is_active() == "active", "the purge begins while the daemon runs"
-    run("apt-get", "-qq", "purge", "rubricd", "rubricd-warm", "rubricctl")
+    run("apt-get", "-qq", "purge", *(path.name.split("_")[0] for path in packages(2)))
     # Files that dpkg, systemd and these tests own.
     others = re.compile(r"^/(var/(lib/dpkg|lib/apt|log|cache|tmp|lib/systemd/(catalog|timers))|run/(systemd|results|log|udev|user|dbus|credentials))(/|$)"
                         r"|^/etc/(passwd|group|shadow|gshadow|subuid|subgid)-$|__pycache__|/etc/.pwd.lock$|/etc/.updated$")  # fmt: skip
@@ -526,7 +526,8 @@ def test_purged_it_leaves_nothing(host):
                 "-path", "/var/log", "-o", "-path", "/root", ")", "-prune", "-o", "-iname", "*rubric*", "-print")  # fmt: skip
     assert [line for line in named.splitlines() if not line.startswith(("/payload", "/results"))] == []
     for database in ("passwd", "group"):
-        run("getent", database, "rubricd", status=2)
+        for account in ("rubricd", "rubricd-fleet"):
+            run("getent", database, account, status=2)
     assert run("systemctl", "list-units", "--all", "--no-legend", "rubricd*").strip() == ""
     assert not GROUP.exists() and not Path("/run/rubricd").exists()
     assert "rubricd" not in run("ps", "-e", "-o", "args")
