@@ -44,13 +44,13 @@ struct config {
     /* [daemon] */
     char *user;   /* the account to change to when started by root */
     char *socket; /* fits into sun_path with its NUL */
-    unsigned socket_mode;
     char *socket_group; /* "": leave the group as it is */
     char *work_dir;
-    unsigned slots; /* 0: one per CPU that is online */
-    unsigned max_clients;
     struct string_list admin_groups;
     uint64_t grace_period_ms;
+    unsigned socket_mode;
+    unsigned slots; /* 0: one per CPU that is online */
+    unsigned max_clients;
     enum config_log_level log_level;
     enum config_log_format log_format;
 
@@ -112,9 +112,9 @@ struct config {
 
     /* [warm] */
     enum config_warm warm;
-    struct string_list warm_modules; /* that the waiting interpreters have loaded */
     unsigned warm_classes;           /* task classes that each slot keeps loaded; 0: none */
     uint64_t warm_classes_memory;    /* that these take together at most, in bytes */
+    struct string_list warm_modules; /* that the waiting interpreters have loaded */
 };
 
 #define CONFIG_NULL    \
