@@ -112,8 +112,6 @@ struct config {
 
     /* [warm] */
     enum config_warm warm;
-    unsigned warm_classes;           /* task classes that each slot keeps loaded; 0: none */
-    uint64_t warm_classes_memory;    /* that these take together at most, in bytes */
     struct string_list warm_modules; /* that the waiting interpreters have loaded */
 };
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define KIB (UINT64_C(1) << 10)
-#define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define TIB (UINT64_C(1) << 40)
 
@@ -103,8 +102,6 @@ static const struct config_key keys[] = {
     {"warm", "use", &type_warm, FIELD(warm), {0, CONFIG_WARM_YES}, "auto"},
     {"warm", "modules", &type_modules, FIELD(warm_modules), {0, 60},
      "json re math collections dataclasses typing datetime random"},
-    {"warm", "classes", &type_count, FIELD(warm_classes), {0, 32}, "4"},
-    {"warm", "classes_memory", &type_size, FIELD(warm_classes_memory), {MIB, TIB}, "256M"},
 };
 /* clang-format on */
 

@@ -220,7 +220,6 @@ static void print_optional(struct printer *printer, const struct reply_result *r
     name_word(printer, "mode", result->mode);
     name_word(printer, "interpreter", result->interpreter);
     print_rubric_digest(printer, result);
-    name_value(printer, "warm_class", result->warm_class);
     name_value(printer, "assertions", result->assertions);
     name_value(printer, "transcript", result->transcript);
     name_value(printer, "language", result->language);

@@ -96,7 +96,6 @@ struct reply_result {
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const char *rubric_digest;        /* 64 digits; NULL: none */
     const char *no_rubric_digest;     /* why there is none; NULL: there is one, or no rubric ran */
-    const json_t *warm_class;         /* {digest?, loaded, because?}, borrowed; NULL: none */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
     const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
     const json_t *language;           /* {name, ...}, borrowed; NULL: this kind has none */

@@ -64,8 +64,6 @@ static int add_interpreter(struct confinement *confinement, const struct config 
     confinement->jail.modules = (const char *const *)confinement->modules.item;
     confinement->jail.version = confinement->version;
     confinement->jail.code = confinement->code;
-    confinement->jail.classes = config->warm_classes;
-    confinement->jail.class_bytes = config->warm_classes_memory;
     return 0;
 }
 

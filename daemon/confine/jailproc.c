@@ -151,8 +151,6 @@ static int send_setup(int link_fd, const struct jailproc_config *config,
         .has_filter = shape->filter >= 0,
         .pass = shape->pass,
         .slot = shape->slot,
-        .templates = config->classes,
-        .template_bytes = config->class_bytes,
     };
     uint32_t *length = &setup.strings_length;
     bool fits = true;

@@ -41,8 +41,6 @@ struct jailproc_config {
     const char *const *envp;    /* environment of its jobs */
     const char *const *modules; /* modules that it loads */
     const char *version;        /* "Python 3.11.2": the jail refuses any other */
-    unsigned classes;           /* task classes that a jail keeps loaded (jail/template.h) */
-    uint64_t class_bytes;       /* memory that these take together at most */
     int code; /* of programs of a pair (jail/link.h), open; the zygote's interpreter loads it. -1:
                  there is none */
 };

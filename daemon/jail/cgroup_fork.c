@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 
 static pid_t fork_where_we_are(uint64_t flags, int *ret_pidfd)
@@ -39,27 +38,8 @@ pid_t cgroup_fork(int leaf_fd, uint64_t flags, uint64_t pass, int *ret_pidfd, bo
     return pid;
 }
 
-pid_t clone_quietly(uint64_t flags, uint64_t pass, int *ret_pidfd)
-{
-    int pidfd = -1;
-    struct clone_args args = {.flags = flags | CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
-    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0, 0, 0, pass);
-    if (pid < 0 && errno == ENOSYS) /* see cgroup_fork() */
-        pid = (pid_t)syscall(SYS_clone, flags | CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
-    if (pid > 0)
-        *ret_pidfd = pidfd;
-    return pid < 0 ? -errno : pid;
-}
-
-int cgroup_move(int leaf_fd, pid_t pid)
-{
-    char text[16];
-    size_t n = (size_t)snprintf(text, sizeof(text), "%d", (int)pid);
-    _cleanup_close_ int fd = openat(leaf_fd, "cgroup.procs", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 || write(fd, text, n) != (ssize_t)n ? -errno : 0;
-}
-
 int cgroup_enter(int leaf_fd)
 {
-    return cgroup_move(leaf_fd, 0); /* the kernel takes 0 for the writer */
+    _cleanup_close_ int fd = openat(leaf_fd, "cgroup.procs", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 || write(fd, "0", 1) != 1 ? -errno : 0;
 }

@@ -26,12 +26,5 @@
  * Returns the pid, 0 in the child, or a negative errno. */
 pid_t cgroup_fork(int leaf_fd, uint64_t flags, uint64_t pass, int *ret_pidfd, bool *ret_must_enter);
 
-/* Forks a child without an exit signal, with FLAGS for clone3() and into no control group: so a
- * jail finds out by one call that a job has left no process (children.c). Otherwise as
- * cgroup_fork(). */
-pid_t clone_quietly(uint64_t flags, uint64_t pass, int *ret_pidfd);
-
-/* Moves this process, which must have one thread, to the leaf; or the process PID. 0 or a negative
- * errno. */
+/* Moves this process, which must have one thread, to the leaf. 0 or a negative errno. */
 int cgroup_enter(int leaf_fd);
-int cgroup_move(int leaf_fd, pid_t pid);

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -99,22 +98,14 @@ int children_reap(pid_t pid, struct children_usage *usage)
     return status;
 }
 
-bool children_are_apart(const pid_t *apart, pid_t pid)
-{
-    for (; apart && *apart > 0; apart++)
-        if (*apart == pid)
-            return true;
-    return false;
-}
-
 /* Reaps all dead children. Returns whether any child is left. Without __WALL in OPTIONS, neither
  * sees one that was cloned without an exit signal. */
-static bool reap_dead(int options, const pid_t *apart, struct children_usage *usage)
+static bool reap_dead(int options, pid_t twin, struct children_usage *usage)
 {
     for (;;) {
         struct rusage of_one = {0};
         pid_t pid = wait4(-1, NULL, WNOHANG | options, &of_one);
-        if (pid > 0 && !children_are_apart(apart, pid))
+        if (pid > 0 && pid != twin)
             add(usage, &of_one);
         else if (pid > 0)
             continue;
@@ -130,50 +121,16 @@ static bool kill_children(struct children_usage *usage)
     return kill_but(NULL, 0, usage) >= 0;
 }
 
-/* Kills what reap_dead() sees with OPTIONS; if it sees any, then everything. */
-static bool kill_until_none(int options, unsigned deadline_ms, const pid_t *apart,
-                            struct children_usage *usage)
+bool children_kill_all(unsigned deadline_ms, pid_t twin, struct children_usage *usage)
 {
     uint64_t deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
-    for (; reap_dead(options, apart, usage); options = __WALL) {
+    /* The twin alone is no reason to kill anything. Where there is another reason, the twin goes
+     * with the rest: kill(-1) outruns processes that fork, and spares none. */
+    for (int options = 0; reap_dead(options, twin, usage); options = __WALL) {
         if (!kill_children(usage) || clock_now_ns() >= deadline_ns)
             return false;
         /* Killed processes take some time to die. */
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000L}, NULL);
     }
     return true;
-}
-
-bool children_kill_all(unsigned deadline_ms, const pid_t *apart, struct children_usage *usage)
-{
-    /* Those apart alone are no reason to kill anything. Where there is another reason, they go
-     * with the rest: kill(-1) outruns processes that fork, and spares none. */
-    return kill_until_none(0, deadline_ms, apart, usage);
-}
-
-bool children_kill_apart(unsigned deadline_ms, const pid_t *apart, struct children_usage *usage)
-{
-    return kill_until_none(__WALL, deadline_ms, apart, usage);
-}
-
-int children_list(int proc, pid_t pid, pid_t *pids, size_t max)
-{
-    char path[48], text[1024], *at = text;
-    (void)snprintf(path, sizeof(path), "%d/task/%d/children", (int)pid, (int)pid);
-    _cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    ssize_t n = read(fd, text, sizeof(text) - 1);
-    if (n < 0)
-        return -errno;
-    if (n == (ssize_t)sizeof(text) - 1)
-        return -E2BIG;
-    text[n] = '\0';
-    size_t count = 0;
-    for (char *end; (pid = (pid_t)strtol(at, &end, 10)) > 0; at = end, count++) {
-        if (count == max)
-            return -E2BIG;
-        pids[count] = pid;
-    }
-    return (int)count;
 }

@@ -24,19 +24,9 @@ struct children_usage {
 /* Reaps PID, which is dead, and adds its usage to *usage. Returns its wait status. */
 int children_reap(pid_t pid, struct children_usage *usage);
 
-/* Whether PID is in APART, a list that ends with 0; NULL is an empty one. */
-bool children_are_apart(const pid_t *apart, pid_t pid);
-
 /* Kills and reaps children until none is left, and adds their usage to *usage. As process 1 of a
- * pid namespace, kills everything in it. APART lists children that were cloned without an exit
- * signal, and ends with 0 (NULL: none): they are spared if they are the only children and killed
- * with the others otherwise, and their usage is never added. Returns false if some are left after
- * DEADLINE_MS, for example one in uninterruptible sleep. */
-bool children_kill_all(unsigned deadline_ms, const pid_t *apart, struct children_usage *usage);
-
-/* The same, but spares none. */
-bool children_kill_apart(unsigned deadline_ms, const pid_t *apart, struct children_usage *usage);
-
-/* Stores in PIDS the children of process PID, as PROC shows them: a /proc of the pid namespace.
- * Returns how many there are; -E2BIG if they are more than MAX, or another negative errno. */
-int children_list(int proc, pid_t pid, pid_t *pids, size_t max);
+ * pid namespace, kills everything in it. TWIN (0: none) is a child that was cloned without an exit
+ * signal: it is spared if it is the only child and killed with the others otherwise, and its usage
+ * is never added. Returns false if some are left after DEADLINE_MS, for example one in
+ * uninterruptible sleep. */
+bool children_kill_all(unsigned deadline_ms, pid_t twin, struct children_usage *usage);

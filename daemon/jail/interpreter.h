@@ -23,13 +23,7 @@ struct jail_interpreter {
      * pairs are executed. */
     void (*learn)(int code);
 
-    /* Called in a template (template.h), which is a fork of the jail and confined as a job: loads
-     * what CLASS says (borrowed; link_file records as link.h has them), for scripts of that task
-     * class alone. On failure returns a negative errno and the reason in WHY (SIZE bytes); the
-     * process then must not be used. */
-    int (*load)(int class, char *why, size_t size);
-
-    /* Called in the jail, or in a template, before and after it forks a job. */
+    /* Called in the jail before and after it forks a job. */
     void (*before_fork)(void);
     void (*after_fork)(void);
 

@@ -27,6 +27,7 @@
 #include "children.h"
 #include "collect.h"
 #include "enclosure.h"
+#include "idmap.h"
 #include "joined.h"
 #include "kept.h"
 #include "link.h"
@@ -34,10 +35,8 @@
 #include "run_delay.h"
 #include "setup.h"
 #include "start.h"
-#include "template.h"
 #include "tree_time.h"
 #include "twin.h"
-#include "unpack.h"
 #include "zygote.h"
 
 #include "daemon/base/clock.h"
@@ -50,6 +49,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -67,7 +67,6 @@ struct jail {
     struct lockdown lockdown; /* the current job's */
     struct start start;
     struct twin twin;
-    struct templates templates;
     struct kept kept; /* of a session, whose commands are its jobs */
 };
 
@@ -83,34 +82,30 @@ struct jailed_job {
     struct looks looks;
     int collected; /* where its files are collected; -1: it has none to collect */
     uint64_t collect_max;
-    bool is_command;   /* of a session */
-    uint32_t of_class; /* enum link_class */
-    char because[LINK_BECAUSE_MAX];
+    bool is_command; /* of a session */
 };
 
-/* The children of the jail that are no part of any job (children.h). */
-static const pid_t *apart(struct jail *jail)
+/* Writes the files of the job's programs into their work directories. */
+static int unpack(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
 {
-    return templates_apart(&jail->templates, jail->twin.pid);
-}
-
-/* Whose CPU time is not that of the job. */
-static struct tree_time_except except_of(struct jail *jail)
-{
-    struct tree_time_except except = twin_except(&jail->twin);
-    except.apart = apart(jail);
-    return except;
-}
-
-static unsigned sockets_of(const struct jail *jail)
-{
-    return twin_sockets(&jail->twin) + templates_count(&jail->templates) * TEMPLATE_SOCKETS;
-}
-
-static struct template_parts parts_of(struct jail *jail)
-{
-    return (struct template_parts){&jail->enclosure, &jail->start, jail->link, jail->twin.pid,
-                                   twin_sockets(&jail->twin)};
+    const bool is_joined = request->is_joined == 1;
+    bool has_files = request->candidate_argc == 0 || is_joined; /* otherwise they are the code */
+    int files = has_files ? fds[LINK_FILES] : -1, cwd = -1;
+    if (files < 0 && fds[LINK_PREPARED] < 0 && !is_joined)
+        return 0;
+    int r = 0;
+    if (is_joined)
+        r = work_begin_candidate(&jail->enclosure.work, request->job_no,
+                                 request->candidate_limits.of[LIMIT_DISK], &cwd);
+    /* They belong to the job, whose uid may be another than the jail's. */
+    if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
+        (void)setfsuid(IDMAP_JOB);
+    if (r == 0)
+        r = work_unpack(jail->lockdown.cwd, files, fds[LINK_PREPARED]);
+    if (r == 0 && is_joined)
+        r = work_unpack(cwd, fds[LINK_CANDIDATE_FILES], fds[LINK_CANDIDATE_PREPARED]);
+    (void)setfsuid(geteuid());
+    return r;
 }
 
 /* Performs the part of a job's set-up that precedes the fork. *ret_stage says how far it came. */
@@ -134,7 +129,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
-    r = unpack_files(enclosure, lockdown->cwd, request, fds);
+    r = unpack(jail, request, fds);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_LANDLOCK;
@@ -145,7 +140,6 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
         .fd_count = LINK_STANDARD_FDS,
         .processes = twin_is_alive(&jail->twin) ? 2 : 1,
-        .templates = templates_count(&jail->templates),
         .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : enclosure->ruleset,
         .own_cgroup = fds[LINK_CGROUP] >= 0,
         .enter_cgroup = -1,
@@ -174,8 +168,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
 static int make_twin(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
 {
     const struct jail_interpreter *interpreter = jail->start.interpreter;
-    const struct twin_parts parts = {&jail->enclosure, &jail->start, jail->ceilings, jail->strings,
-                                     &jail->templates};
+    const struct twin_parts parts = {&jail->enclosure, &jail->start, jail->ceilings, jail->strings};
     if (request->candidate_argc == 0)
         return request->is_joined == 1 ? -EPROTO : 0;
     if (request->is_joined == 1)
@@ -217,41 +210,9 @@ static void watch_ends(const struct jail *jail, const int fds[LINK_JOB_FDS], str
     if (job->is_command || fds[LINK_CGROUP] >= 0 || enclosure->view.proc < 0 ||
         !layer_in(enclosure->layers, LAYER_PID_NAMESPACE))
         return;
-    /* Nothing lives but the jail with its twin and templates, and what a template has forked. */
-    size_t tasks = 1 + (jail->twin.pid > 0) + templates_count(&jail->templates) + (job->pid > 0);
-    int64_t last_pid = job->pid > 0 ? job->pid : (int64_t)ENCLOSURE_PIDS_OF_JOB - 1;
-    tree_known_begin(&job->looks.known, clock_now_ns(), enclosure->last_pid >= 0 ? last_pid : -1,
-                     tasks);
-}
-
-/* Has the pids of JOB begin where those of any job do, and watches from there. */
-static void begin_pids(const struct jail *jail, const int fds[LINK_JOB_FDS], struct jailed_job *job)
-{
-    if (!jail->kept.is_on)
-        enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
-    watch_ends(jail, fds, job);
-}
-
-/* Starts the process of a job whose class says what it loads, in a fork of its template. Returns
- * false if the job must be started as any other. */
-static bool start_in_template(struct jail *jail, const struct link_job *request,
-                              const int fds[LINK_JOB_FDS], struct jailed_job *job)
-{
-    const struct template_parts parts = parts_of(jail);
-    if (fds[LINK_CLASS] < 0)
-        return false;
-    const struct template_job of_class = {request, &jail->lockdown, fds[LINK_CLASS],
-                                          fds[LINK_CGROUP]};
-    pid_t pid = templates_start(&jail->templates, &parts, &of_class, &job->pidfd, &job->started_ns,
-                                job->because);
-    job->of_class = pid > 0 ? LINK_CLASS_LOADED : LINK_CLASS_COLD;
-    job->pid = pid;
-    jail->lockdown.templates = templates_count(&jail->templates);
-    if (pid > 0)
-        watch_ends(jail, fds, job);
-    else
-        begin_pids(jail, fds, job); /* what was tried has taken some */
-    return pid > 0;
+    /* Nothing lives but the jail and its twin. */
+    int64_t last_pid = enclosure->last_pid >= 0 ? (int64_t)ENCLOSURE_PIDS_OF_JOB - 1 : -1;
+    tree_known_begin(&job->looks.known, clock_now_ns(), last_pid, jail->twin.pid > 0 ? 2 : 1);
 }
 
 /* Starts the job's process. Returns false and sets *ret_error if that fails. */
@@ -263,16 +224,16 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
     int r = make_twin(jail, request, fds);
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);
+    if (r == 0 && !jail->kept.is_on)
+        enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
     if (r == 0)
-        begin_pids(jail, fds, job);
+        watch_ends(jail, fds, job);
     if (r == 0 && (r = begin_candidate(jail, request, fds, job)) < 0)
         stage = LINK_STAGE_TWIN;
     if (r < 0) {
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
     }
-    if (start_in_template(jail, request, fds, job))
-        return true;
     job->started_ns = clock_now_ns();
     job->pid =
         start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
@@ -317,12 +278,12 @@ static bool answer_question(struct jail *jail, struct jailed_job *job, uint64_t 
     if (job_no != job->number)
         return true;
     uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
-    const struct tree_time_except except = except_of(jail);
+    const struct tree_time_except twin = twin_except(&jail->twin);
     struct tree_known *known = &job->looks.known;
     int proc = jail->enclosure.view.proc;
-    if (tree_time_read_settled(proc, elapsed_ns, except, &time) == 0) {
+    if (tree_time_read_settled(proc, elapsed_ns, twin, &time) == 0) {
         if (known->is_on) /* what the first candidate waited is known, too */
-            notice.unknown_ms = tree_known_tell(known, proc, except, &time);
+            notice.unknown_ms = tree_known_tell(known, proc, twin, &time);
         else
             time.wait_ns += jail->twin.first_delay_ns;
         notice.cpu_us = time.run_ns / 1000;
@@ -368,11 +329,11 @@ static bool hear_supervisor(struct jail *jail, struct jailed_job *job)
 
 /* Looks whether JOB keeps its limits, and ends it if not. Returns after how many milliseconds to
  * look again; -1: never. */
-static int look_at_limits(struct jail *jail, struct jailed_job *job)
+static int look_at_limits(const struct jail *jail, struct jailed_job *job)
 {
     bool took_too_much = job->looks.took_too_much;
-    int ms =
-        looks_take(&job->looks, &jail->enclosure.work, jail->enclosure.view.proc, except_of(jail));
+    int ms = looks_take(&job->looks, &jail->enclosure.work, jail->enclosure.view.proc,
+                        twin_except(&jail->twin));
     if (job->looks.took_too_much && !took_too_much) {
         if (job->is_command)
             kept_stop_all();
@@ -466,13 +427,8 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     struct children_usage usage = {.cpu_us = notice->cpu_us,
                                    .max_rss_bytes = notice->max_rss_bytes};
     bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns, &notice->candidate);
-    const struct template_parts parts = parts_of(jail);
-    /* What a template has forked has no exit signal, and nothing that it has forked beside has. */
-    if (job->of_class == LINK_CLASS_LOADED && !templates_are_alone(&jail->templates, &parts))
-        killed = children_kill_apart(TREE_KILL_MS, apart(jail), &usage) && killed;
     if (layer_in(enclosure->layers, LAYER_TREE_KILL))
-        killed = children_kill_all(TREE_KILL_MS, apart(jail), &usage) && killed;
-    templates_tidy(&jail->templates); /* they may have been killed with the rest */
+        killed = children_kill_all(TREE_KILL_MS, jail->twin.pid, &usage) && killed;
     if (!killed)
         complain("processes of a job could not be killed", ETIMEDOUT);
     notice->cpu_us = usage.cpu_us;
@@ -491,7 +447,7 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);
-    int left = killed ? enclosure_check_sockets(enclosure, sockets_of(jail)) : 0;
+    int left = killed ? enclosure_check_sockets(enclosure, twin_sockets(&jail->twin)) : 0;
     if (left < 0)
         complain("a job holds sockets, of which no process is left", -left);
     return killed && r == 0 && hidden == 0 && left == 0;
@@ -573,8 +529,6 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
         pidfd = close_fd(pidfd);
 
     notice.type = LINK_ENDED;
-    notice.of_class = job.of_class;
-    memcpy(notice.cold_because, job.because, sizeof(notice.cold_because));
     job.collected = collected;
     job.collect_max = request->collect_max;
     notice.error = job.looks.lacked_room || work_lacks_room(&jail->enclosure.work) ? ENOSPC : 0;
@@ -607,7 +561,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         complain("becoming a child subreaper", errno);
         return 71;
     }
-    const struct setup_parts parts = {jail.link, &jail.enclosure, &jail.start, &jail.templates};
+    const struct setup_parts parts = {jail.link, &jail.enclosure, &jail.start};
     int r = setup_descriptors();
     if (r == 0)
         r = start_init(&jail.start);

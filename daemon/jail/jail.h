@@ -7,8 +7,8 @@
  * that the job left behind, and send a notice of how it ended.
  *
  * May include: its own files, daemon/base/clock.h, proto/limits.h and proto/util.h. The jail is
- * linked with libc alone; rubricd-jail-warm adds libpython (class.c, warm.c, large.c, pack.c and
- * script.c only).
+ * linked with libc alone; rubricd-jail-warm adds libpython (warm.c, large.c, pack.c and script.c
+ * only).
  *
  * A jail with an interpreter is executed and starts it itself, or is a copy of the zygote
  * (zygote.h), where it has been started already.
@@ -26,8 +26,8 @@
  *    which may be a copy of this process.
  *
  * Start reading at jail.c. enclosure.c is what a jail does to itself, lockdown.c what happens to
- * each job, template.h the processes of task classes, view.c what a job sees of the host's files,
- * work.c where it may write, link.h how jail and daemon talk, twin.c the jail in the jail. */
+ * each job, view.c what a job sees of the host's files, work.c where it may write, link.h how jail
+ * and daemon talk, twin.c the jail in the jail. */
 
 #include "interpreter.h"
 

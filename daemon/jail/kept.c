@@ -20,7 +20,7 @@
 /* Time that killed processes have to die. */
 #define KILL_MS 5000
 
-static const struct tree_time_except nobody = {0, 0, NULL};
+static const struct tree_time_except nobody = {0, 0};
 
 static uint64_t nanoseconds(const struct timeval *t)
 {
@@ -78,7 +78,7 @@ void kept_end_command(struct kept *kept, const struct enclosure *enclosure)
 void kept_kill(void)
 {
     struct children_usage ignored = {0};
-    (void)children_kill_all(KILL_MS, NULL, &ignored);
+    (void)children_kill_all(KILL_MS, 0, &ignored);
 }
 
 void kept_stop_all(void)
@@ -95,8 +95,8 @@ static int look(struct kept *kept, const struct enclosure *enclosure)
     if (!reap(kept))
         return -1;
     uint64_t idle_ns = used_ns(kept, enclosure) - kept->idle_used_ns;
-    bool takes_too_much = kept->memory_bytes > 0 &&
-                          tree_memory_exceeds(enclosure->view.proc, NULL, kept->memory_bytes);
+    bool takes_too_much =
+        kept->memory_bytes > 0 && tree_memory_exceeds(enclosure->view.proc, 0, kept->memory_bytes);
     if (takes_too_much || (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
         kept_kill();
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;

@@ -34,16 +34,6 @@
  * waking the supervisor once more would cost as much as many programs do. */
 #define LINK_SHORT_MS 8
 
-/* Bytes of the digest of what a task class has loaded once for all its jobs, and of the text that
- * says why it has not, with its NUL. */
-#define LINK_DIGEST_BYTES 32
-#define LINK_BECAUSE_MAX 96
-
-/* Time that a jail gives what loads a task class, if the job has as much wall clock; and how much
- * longer than any other such a job takes to start at most, with all that may go wrong. */
-#define LINK_LOAD_MS 30000
-#define LINK_CLASS_MS 50000
-
 /* Bytes of the path of a Unix socket, with its NUL. */
 #define LINK_IDMAP_MAX 108
 
@@ -61,8 +51,6 @@ struct link_setup {
     uint32_t strings_length;
     uint32_t has_filter;        /* 1: the memfd accompanies the message */
     uint32_t slot;              /* whose uid jobs get (idmap.h) */
-    uint32_t templates;         /* how many the jail keeps at most (template.h); 0: none */
-    uint64_t template_bytes;    /* memory that they take together at most */
     char version[64];           /* the daemon's interpreter: "Python 3.11.2" */
     char idmap[LINK_IDMAP_MAX]; /* socket of the helper that gives it (idmap.h) */
     uint64_t pass;              /* authorises the jail's calls in that filter (mounts.h) */
@@ -129,9 +117,6 @@ struct link_job {
     uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always the first
                          three */
 
-    /* Of what its task class loads once, which LINK_CLASS has; without that, not used. */
-    uint8_t class_digest[LINK_DIGEST_BYTES];
-
     /* Of a joined pair; `limits` are those of both together. */
     uint32_t is_joined; /* 1: it is one */
     uint32_t candidate_any_address_space;
@@ -151,7 +136,6 @@ enum link_job_fd {
     LINK_COLLECTED, /* memory that the jail writes the collected files to: link_file records */
     LINK_CANDIDATE_FILES, /* of a joined pair: as LINK_FILES and LINK_PREPARED, for the candidate */
     LINK_CANDIDATE_PREPARED,
-    LINK_CLASS, /* what its task class loads once for all its jobs: link_file records */
     LINK_JOB_FDS,
 
     /* With a candidate, files are its code. */
@@ -204,13 +188,6 @@ struct link_file {
     uint64_t size;
 };
 
-/* What a record of LINK_CLASS is, in the place of the mode. */
-enum link_class_part {
-    LINK_CLASS_MODULE, /* the name of a module of the library; no content */
-    LINK_CLASS_HELPER, /* a module beside the script: its name, without ".py", and its source */
-    LINK_CLASS_SCRIPT, /* the script's path and its source; the last record */
-};
-
 /* Bounds of files that are collected: how many, bytes of a name, and how many records at most say
  * that a file was left out. */
 #define LINK_FILES_MAX 1024
@@ -251,14 +228,6 @@ enum link_notice_type {
     LINK_RETURNED, /* a job that was sent ahead would have to wait; the jail did nothing with it */
     LINK_TIMES,    /* answers a question */
     LINK_SECOND,   /* from a twin to its jail: the second program of the pair starts */
-};
-
-/* Whether a job ran in a fork of its class's template (template.h). */
-enum link_class {
-    LINK_CLASS_NONE,   /* its class has nothing to load */
-    LINK_CLASS_LOADED, /* it did */
-    LINK_CLASS_COLD,   /* it ran as any other; `because` says why */
-    LINK_CLASSES,
 };
 
 enum link_stage {
@@ -329,11 +298,9 @@ struct link_notice {
     struct link_candidate
         candidate; /* ENDED of a joined pair; its times are among the above, too */
     int32_t layer_errors[LAYER_COUNT]; /* READY: errno of each layer that was wanted and failed */
-    uint32_t of_class;                 /* ENDED: enum link_class */
-    char view_step[64]; /* READY: failed step in making the view; FAILED without a job: failed
-                           step of the set-up; the NUL may be missing */
-    char cold_because[LINK_BECAUSE_MAX]; /* READY: why no interpreter waits; ENDED: why the job's
-                                            class was not loaded; the NUL may be missing */
+    char view_step[64];    /* READY: failed step in making the view; FAILED without a job: failed
+                              step of the set-up; the NUL may be missing */
+    char cold_because[96]; /* READY: why no interpreter waits; the NUL may be missing */
 };
 
 /* Sends a set-up. The caller keeps FILTER (-1: none). 0 or a negative errno. */

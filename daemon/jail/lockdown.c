@@ -67,29 +67,16 @@ static bool arrange_descriptors(const struct lockdown *lockdown)
 
 /* --- the user ------------------------------------------------------------------------------ */
 
-/* Gives the job FD if that is a pipe: it belongs to the daemon or the jail, and its owner may open
- * it again, as /dev/stdout does. */
-static bool give_pipe(int fd)
-{
-    struct stat st;
-    return fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode) || fchown(fd, IDMAP_JOB, (gid_t)-1) == 0;
-}
-
+/* Gives the job the pipes on its descriptors, which belong to the daemon or the jail: their owner
+ * may open them again, as /dev/stdout does. */
 static bool take_pipes(const struct lockdown *lockdown)
 {
-    for (unsigned i = 0; i < lockdown->fd_count; i++)
-        if (lockdown->fds[i] >= 0 && !give_pipe((int)i))
+    for (unsigned i = 0; i < lockdown->fd_count; i++) {
+        struct stat st;
+        if (lockdown->fds[i] >= 0 && fstat((int)i, &st) == 0 && S_ISFIFO(st.st_mode) &&
+            fchown((int)i, IDMAP_JOB, (gid_t)-1) < 0)
             return false;
-    return true;
-}
-
-bool lockdown_give_pipes(const struct lockdown *lockdown)
-{
-    if (!layer_in(lockdown->layers, LAYER_OWN_UID))
-        return true;
-    for (unsigned i = 0; i < LINK_STANDARD_FDS; i++)
-        if (lockdown->fds[i] >= 0 && !give_pipe(lockdown->fds[i]))
-            return false;
+    }
     return true;
 }
 
@@ -132,30 +119,22 @@ static bool limit_signals(const struct lockdown *lockdown)
            limit(most, RLIMIT_SIGPENDING, share, share);
 }
 
-struct rlimit lockdown_processes(const struct lockdown *lockdown, unsigned templates)
+static bool set_limits(const struct lockdown *lockdown)
 {
-    rlim_t most = lockdown->ceilings[RLIMIT_NPROC].rlim_max;
-    rlim_t processes = lockdown->limits->of[LIMIT_PROCESSES];
+    const struct rlimit *most = lockdown->ceilings;
+    const uint64_t *of = lockdown->limits->of;
+    rlim_t cpu = (of[LIMIT_CPU] + 999) / 1000;
+    rlim_t processes = of[LIMIT_PROCESSES];
     /* If the jail and its twin have the job's identity, they count against its RLIMIT_NPROC. */
     if (!layer_in(lockdown->layers, LAYER_OWN_UID))
         processes += lockdown->processes;
-    processes += templates;
     /* The kernel checks RLIMIT_NPROC before the cgroup, but only the cgroup's refusal leaves
      * evidence. So let the cgroup's limit be met first. */
     if (lockdown->cgroup_counts)
         processes *= 2;
     if (!layer_in(lockdown->layers, LAYER_USER_NAMESPACE))
         processes = lockdown->account_limit;
-    return (struct rlimit){MIN(processes, most), MIN(processes, most)};
-}
-
-static bool set_limits(const struct lockdown *lockdown)
-{
-    const struct rlimit *most = lockdown->ceilings;
-    const uint64_t *of = lockdown->limits->of;
-    rlim_t cpu = (of[LIMIT_CPU] + 999) / 1000;
-    const struct rlimit processes = lockdown_processes(lockdown, lockdown->templates);
-    if (setrlimit(RLIMIT_NPROC, &processes) < 0)
+    if (!limit(most, RLIMIT_NPROC, processes, processes))
         return false;
     return (lockdown->any_address_space ||
             limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY])) &&

@@ -24,7 +24,6 @@ struct lockdown {
     int fds[LOCKDOWN_FDS]; /* become 0, 1, 2, ...; above those, as the jail sees to; -1: none */
     unsigned fd_count;     /* of them in use; the first three always are */
     unsigned processes;    /* of jails with the job's identity */
-    unsigned templates;    /* likewise, of templates, which have the job's user (template.h) */
     int ruleset;           /* Landlock ruleset; -1: none */
     bool is_in_domain;     /* the jail has enforced it on itself, and this process inherits that */
     bool own_cgroup;       /* the job is alone in its cgroup, which becomes the root of its cgroup
@@ -59,13 +58,6 @@ void lockdown_prepare(struct rlimit *ceilings);
 /* Confines this process, all but execve, which also closes the descriptors above 2. On failure sets
  * *ret_error and ends the process. May run in the jail's memory. */
 void lockdown_confine(const struct lockdown *lockdown);
-
-/* The limit of processes that lockdown_confine() sets, if there are so many TEMPLATES. */
-struct rlimit lockdown_processes(const struct lockdown *lockdown, unsigned templates);
-
-/* Gives the pipes among the first three of LOCKDOWN's descriptors to the user of the job, if it has
- * one of its own, as lockdown_confine() does with those of its process. For the jail. */
-bool lockdown_give_pipes(const struct lockdown *lockdown);
 
 /* Becomes the program, without the jail's signal dispositions. Never returns; fails as
  * lockdown_confine() does. */

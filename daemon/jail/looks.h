@@ -22,7 +22,7 @@ struct looks {
 };
 
 /* Looks if it is time to, at WORK and at the processes that PROC shows, without those of the jail
- * and those EXCEPT says, of which `apart` has the twin, too. Returns after how many milliseconds to
- * look again; -1: there is nothing more to find out. The caller ends a tree that took too much. */
+ * and TWIN itself. Returns after how many milliseconds to look again; -1: there is nothing more to
+ * find out. The caller ends a tree that took too much. */
 int looks_take(struct looks *looks, const struct work *work, int proc,
-               struct tree_time_except except);
+               struct tree_time_except twin);

@@ -16,7 +16,6 @@
 #include <Python.h>
 
 #include "script.h"
-#include "view.h"
 
 #include "proto/util.h"
 
@@ -57,10 +56,6 @@ struct script {
     PyObject *exit_functions; /* atexit's function that calls the exit functions */
     PyObject *out, *err;
     bool is_audited;      /* an audit hook was added */
-    bool is_loading;      /* helpers of a class */
-    bool helpers_matter;  /* what they have made must be destroyed as by a fresh interpreter */
-    char opened[128];     /* the first file of the bench that they have opened; empty: none */
-    PyObject *code;       /* of the only script that will run; NULL: compile it */
     bool has_usual_hooks; /* path hooks are those for archives and directories, and no others */
 };
 
@@ -72,26 +67,11 @@ static struct script *script(void)
 
 /* --- before any script --------------------------------------------------------------------- */
 
-/* Notes the file that ARGUMENTS of the event "open" name, if it is the bench's. */
-static void note_file(struct script *s, PyObject *arguments)
-{
-    PyObject *path = NULL;
-    if (*s->opened || PyTuple_GET_SIZE(arguments) < 1 ||
-        !PyUnicode_FSConverter(PyTuple_GET_ITEM(arguments, 0), &path)) {
-        PyErr_Clear();
-        return;
-    }
-    if (strncmp(PyBytes_AS_STRING(path), VIEW_BENCH "/", strlen(VIEW_BENCH "/")) == 0)
-        (void)snprintf(s->opened, sizeof(s->opened), "%s", PyBytes_AS_STRING(path));
-    Py_DECREF(path);
-}
-
 static int on_audit(const char *event, PyObject *arguments, void *userdata)
 {
     struct script *s = userdata;
+    (void)arguments;
     s->is_audited |= strcmp(event, "sys.addaudithook") == 0;
-    if (s->is_loading && strcmp(event, "open") == 0)
-        note_file(s, arguments);
     return 0;
 }
 
@@ -317,8 +297,8 @@ static bool has_other_interpreters(void)
  * has made. */
 static bool leave_only_memory(PyObject *objects)
 {
-    return !script()->is_audited && !script()->helpers_matter && !has_other_interpreters() &&
-           !is_collection_watched() && !are_warnings_changed() && all_are_quiet(objects);
+    return !script()->is_audited && !has_other_interpreters() && !is_collection_watched() &&
+           !are_warnings_changed() && all_are_quiet(objects);
 }
 
 /* Returns whether OBJECTS include everything that the script made. The garbage collector does not
@@ -365,39 +345,6 @@ _Noreturn static void end(struct status status)
     if (Py_FinalizeEx() < 0)
         status.code = STATUS_UNFLUSHED;
     leave(status);
-}
-
-/* --- helpers of a class --------------------------------------------------------------------- */
-
-void script_begin_helpers(void)
-{
-    struct script *s = script();
-    /* Modules of the library may have added filters, as those may that the jail has loaded. */
-    PyObject *filters = PyList_AsTuple(s->filters);
-    if (filters)
-        Py_SETREF(s->first_filters, filters);
-    PyErr_Clear();
-    s->is_loading = true;
-}
-
-void script_end_helpers(void)
-{
-    struct script *s = script();
-    PyObject *objects = PyObject_CallNoArgs(s->gc.get_objects);
-    s->is_loading = false;
-    s->helpers_matter = !objects || is_collection_watched() || !all_are_quiet(objects);
-    Py_XDECREF(objects);
-    PyErr_Clear();
-}
-
-const char *script_has_opened(void)
-{
-    return *script()->opened ? script()->opened : NULL;
-}
-
-void script_keep_code(PyObject *code)
-{
-    Py_XSETREF(script()->code, code);
 }
 
 /* --- the script ---------------------------------------------------------------------------- */
@@ -517,26 +464,15 @@ static bool is_plain_exit(int *ret_status)
     return is_plain;
 }
 
-/* Runs the code that is kept, or FILE, which is closed either way. */
-static PyObject *execute(FILE *file, PyObject *name, PyObject *names)
-{
-    PyCompilerFlags flags = {.cf_flags = 0, .cf_feature_version = PY_MINOR_VERSION};
-    if (!script()->code)
-        return PyRun_FileExFlags(file, name ? PyBytes_AS_STRING(name) : "", Py_file_input, names,
-                                 names, 1, &flags);
-    (void)fclose(file);
-    if (PySys_Audit("exec", "O", script()->code) < 0)
-        return NULL;
-    return PyEval_EvalCode(script()->code, names, names);
-}
-
 /* Runs and closes FILE, and returns how the process must end. Steals PATH. */
 static struct status run(FILE *file, PyObject *path, PyObject *names)
 {
+    PyCompilerFlags flags = {.cf_flags = 0, .cf_feature_version = PY_MINOR_VERSION};
     PyObject *name = PyUnicode_EncodeFSDefault(path);
     Py_DECREF(path);
     struct status status = {0, 0};
-    PyObject *value = execute(file, name, names);
+    PyObject *value = PyRun_FileExFlags(file, name ? PyBytes_AS_STRING(name) : "", Py_file_input,
+                                        names, names, 1, &flags);
     Py_XDECREF(name);
     flush_streams();
     if (!value && is_plain_exit(&status.code))

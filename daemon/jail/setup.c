@@ -49,10 +49,6 @@ int setup_jail(const struct setup_parts *parts, const struct jail_interpreter *i
     if (r == 0)
         r = enclosure_build(parts->enclosure, &setup, lists.paths, slot_directory, filter, &notice,
                             &step);
-    if (r == 0) {
-        step = "preparing to keep templates";
-        r = templates_init(parts->templates, &setup);
-    }
     if (r < 0) {
         (void)fprintf(stderr, "rubricd-jail: %s: %s\n", step, strerror(-r));
         notice.type = LINK_FAILED;
@@ -67,8 +63,5 @@ int setup_jail(const struct setup_parts *parts, const struct jail_interpreter *i
     } else if (setup.argc > 0) {
         warm_up(parts->start, interpreter, &lists, setup.version, &notice);
     }
-    /* That it cannot be done is no error: jobs are told. */
-    if (parts->start->interpreter)
-        (void)templates_bar(parts->templates, parts->enclosure);
     return link_send_notice(parts->link, &notice, -1);
 }

@@ -5,7 +5,6 @@
 #include "enclosure.h"
 #include "interpreter.h"
 #include "start.h"
-#include "template.h"
 
 #include <stdbool.h>
 
@@ -14,7 +13,6 @@ struct setup_parts {
     int link;
     struct enclosure *enclosure;
     struct start *start;
-    struct templates *templates;
 };
 
 /* Keeps the numbers of a pair's descriptors from everything that the jail opens: what becomes one

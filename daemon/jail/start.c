@@ -81,7 +81,9 @@ static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd
 
 /* --- scripts for the interpreter that waits ------------------------------------------------ */
 
-void start_forget_signals(void)
+/* Resets the signals that the jail catches. Keeps those of the interpreter: it set them for its
+ * scripts. */
+static void forget_signals(void)
 {
     static const int of_the_jail[] = {SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
     for (size_t i = 0; i < ARRAY_SIZE(of_the_jail); i++)
@@ -96,7 +98,7 @@ _Noreturn static void run_warm(const struct start *start, struct lockdown *lockd
         lockdown_exec(lockdown);
     start->status->warm = 1;
     (void)munmap(start->status, sizeof(*start->status));
-    start_forget_signals();
+    forget_signals();
     /* As after an execve, the program may inspect itself. */
     (void)prctl(PR_SET_DUMPABLE, 1);
     /* Close everything that execve would have closed. That includes the job's end of the pipe, and

@@ -39,9 +39,5 @@ int start_init(struct start *start);
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
                 int *ret_pidfd);
 
-/* In a fork of the jail that runs on without an execve: resets the signals that the jail catches.
- * Keeps those of the interpreter: it set them for its scripts. */
-void start_forget_signals(void);
-
 /* Waits until the program runs or has failed to start; start->status says which. */
 void start_await(const struct start *start);

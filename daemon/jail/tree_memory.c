@@ -3,7 +3,6 @@
  * several share for each of them. What each has in proportion takes the kernel a walk through its
  * memory. So the second is asked for only when the first exceeds the limit. */
 #include "tree_memory.h"
-#include "children.h"
 
 #include "proto/util.h"
 
@@ -55,7 +54,7 @@ static uint64_t in_proportion(int proc, const char *pid)
     return line_of(text, "\nPss:") + line_of(text, "\nSwapPss:");
 }
 
-static uint64_t sum(int proc, const pid_t *apart, uint64_t (*of)(int proc, const char *pid))
+static uint64_t sum(int proc, pid_t twin, uint64_t (*of)(int proc, const char *pid))
 {
     uint64_t bytes = 0;
     int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -64,20 +63,13 @@ static uint64_t sum(int proc, const pid_t *apart, uint64_t (*of)(int proc, const
         close_fd(fd);
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         long pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 1 && !children_are_apart(apart, (pid_t)pid))
+        if (pid > 1 && pid != twin)
             bytes += of(proc, entry->d_name);
     }
     return bytes;
 }
 
-bool tree_memory_exceeds(int proc, const pid_t *apart, uint64_t bytes)
+bool tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes)
 {
-    return sum(proc, apart, resident) > bytes && sum(proc, apart, in_proportion) > bytes;
-}
-
-uint64_t tree_memory_of(int proc, pid_t pid)
-{
-    char name[16];
-    (void)snprintf(name, sizeof(name), "%d", (int)pid);
-    return in_proportion(proc, name);
+    return sum(proc, twin, resident) > bytes && sum(proc, twin, in_proportion) > bytes;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "tree_time.h"
-#include "children.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -224,7 +223,7 @@ int tree_time_read(int proc, struct tree_time_except except, struct tree_time *r
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_ours && processes[i].pid == except.pid)
             time.run_ns += processes[i].dead_ns - MIN(processes[i].dead_ns, except.earlier_ns);
-        else if (processes[i].is_ours && !children_are_apart(except.apart, processes[i].pid))
+        else if (processes[i].is_ours)
             add_threads(dirfd(dir), &processes[i], usual, &threads, &time);
     *ret = time;
     return 0;

@@ -17,13 +17,11 @@ struct tree_time {
     size_t tasks;           /* threads of all processes that PROC shows, whosever they are */
 };
 
-/* Children that do not belong to the job. */
+/* A child that does not belong to the job, although some of its children do. Neither its own time
+ * counts, nor the time of children that it had waited for before the job. */
 struct tree_time_except {
-    /* One of which some children do. Neither its own time counts, nor the time of children that it
-     * had waited for before the job. */
     pid_t pid;           /* 0: there is none */
     uint64_t earlier_ns; /* CPU time of those children */
-    const pid_t *apart;  /* others (children.h), which have no children; PID may be among them */
 };
 
 /* Sums up all descendants of this process but EXCEPT, whatever session they have moved to, from

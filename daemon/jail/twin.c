@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "twin.h"
-#include "cgroup_fork.h"
 #include "run_delay.h"
 
 #include "daemon/base/clock.h"
@@ -209,7 +208,7 @@ static bool end_tree(const struct twin_parts *parts, struct candidate *candidate
     struct work *work = &parts->enclosure->work;
     bool killed = true;
     if (layer_in(parts->enclosure->layers, LAYER_TREE_KILL))
-        killed = children_kill_all(TREE_KILL_MS, NULL, usage);
+        killed = children_kill_all(TREE_KILL_MS, 0, usage);
     while (pump_move(&candidate->output))
         ;
     candidate->output.from = close_fd(candidate->output.from);
@@ -364,6 +363,20 @@ static uint64_t namespaces(uint32_t layers)
     return flags;
 }
 
+/* Forks without an exit signal: so the jail finds out by one call that a job has left no process
+ * (children.c). */
+static pid_t fork_quietly(uint64_t flags, uint64_t pass, int *ret_pidfd)
+{
+    int pidfd = -1;
+    struct clone_args args = {.flags = flags | CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0, 0, 0, pass);
+    if (pid < 0 && errno == ENOSYS) /* see cgroup_fork() */
+        pid = (pid_t)syscall(SYS_clone, flags | CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
+    if (pid > 0)
+        *ret_pidfd = pidfd;
+    return pid < 0 ? -errno : pid;
+}
+
 static void forget(struct twin *twin)
 {
     close_fd(twin->pidfd);
@@ -379,7 +392,7 @@ bool twin_is_alive(const struct twin *twin)
 
 struct tree_time_except twin_except(const struct twin *twin)
 {
-    return (struct tree_time_except){twin->pid, twin->used_us * 1000, NULL};
+    return (struct tree_time_except){twin->pid, twin->used_us * 1000};
 }
 
 unsigned twin_sockets(const struct twin *twin)
@@ -404,20 +417,17 @@ static int clone_jail(struct twin *twin, const struct twin_parts *parts,
 {
     const struct enclosure *enclosure = parts->enclosure;
     const struct jail_interpreter *interpreter = parts->start->interpreter;
-    int ends[2], links[TEMPLATES_MAX];
-    size_t link_count = templates_links(parts->templates, links);
+    int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
     enclosure_restart_pids(enclosure, ENCLOSURE_PIDS_OF_JAIL);
     if (interpreter)
         interpreter->before_fork();
-    pid_t pid = clone_quietly(namespaces(enclosure->layers), enclosure->pass, &twin->pidfd);
+    pid_t pid = fork_quietly(namespaces(enclosure->layers), enclosure->pass, &twin->pidfd);
     if (interpreter)
         interpreter->after_fork(); /* in both: the twin is what the jail is */
     if (pid == 0) {
         close_fd(ends[0]);
-        for (size_t i = 0; i < link_count; i++)
-            close_fd(links[i]);
         live(parts, ends[1], twin->is_apart, fds);
     }
     close_fd(ends[1]);

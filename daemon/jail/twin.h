@@ -24,7 +24,6 @@
 #include "children.h"
 #include "enclosure.h"
 #include "start.h"
-#include "template_table.h"
 #include "tree_time.h"
 
 #include <stdbool.h>
@@ -52,8 +51,7 @@ struct twin_parts {
     struct enclosure *enclosure;
     struct start *start;
     const struct rlimit *ceilings;
-    char *strings;                     /* LINK_STRINGS_MAX bytes */
-    const struct templates *templates; /* to which the twin has no links */
+    char *strings; /* LINK_STRINGS_MAX bytes */
 };
 
 /* The judge's descriptors of a pair, owned; and of a joined one the candidate's ends of the wire.
@@ -73,7 +71,7 @@ void twin_ends_close(struct twin_ends *ends);
 /* Whether there is a twin that lives. */
 bool twin_is_alive(const struct twin *twin);
 
-/* What of the jail's children is the twin's own, and no part of its candidate; `apart` is NULL. */
+/* What of the jail's children is the twin's own, and no part of its candidate. */
 struct tree_time_except twin_except(const struct twin *twin);
 
 /* How many sockets of the jail's network namespace are the link to it. */

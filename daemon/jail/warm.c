@@ -20,7 +20,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "class.h"
 #include "jail.h"
 #include "large.h"
 #include "pack.h"
@@ -138,7 +137,6 @@ struct warm {
     bool has_learnt;  /* or tried to */
     char directory[PATH_MAX]; /* in a fork: the directory of its script */
     bool is_pair;             /* in a fork: it runs a program of a pair */
-    bool is_class;            /* in a template: the class is loaded */
     struct large large;
 };
 
@@ -376,29 +374,6 @@ static int prepare(const struct link_setup_lists *lists, const char *version, in
     return r;
 }
 
-/* --- in a template -------------------------------------------------------------------------- */
-
-static int load_class(int class, char *why, size_t size)
-{
-    struct warm *w = warm();
-    PyObject *code = NULL, *data = read_all(class);
-    PyErr_Clear();
-    large_begin(&w->large); /* that of the jail has been ended */
-    PyObject *loaded = data ? class_load(w->names, data, &code, why, size) : NULL;
-    Py_XDECREF(data);
-    if (!loaded)
-        return data ? -EINVAL : fail(why, size, "it cannot be read");
-    Py_XDECREF(call("settle", NULL));
-    script_renew_main();
-    PyObject_GC_UnTrack(loaded);
-    Py_XSETREF(w->loaded, loaded);
-    script_keep_code(code);
-    pack_memory();
-    large_end(&w->large);
-    w->is_class = true;
-    return 0;
-}
-
 /* --- in a fork ----------------------------------------------------------------------------- */
 
 static bool same(char *const *a, char *const *b)
@@ -525,8 +500,6 @@ __attribute__((noreturn)) static void run(char *const *argv)
     if (w->is_pair && strcmp(argv[w->argc + 2], LINK_PAIR_JUDGE) == 0)
         large_renew(&w->large);
     PyOS_AfterFork_Child();
-    if (w->is_class)
-        Py_XDECREF(call("renew", NULL));
     (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
     if (w->is_pair)
         run_pair(argv[w->argc + 2]);
@@ -548,7 +521,6 @@ int main(int argc, char **argv)
     static const struct jail_interpreter python = {
         .prepare = prepare,
         .learn = learn,
-        .load = load_class,
         .before_fork = PyOS_BeforeFork,
         .after_fork = PyOS_AfterFork_Parent,
         .takes = takes,

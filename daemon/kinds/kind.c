@@ -27,7 +27,6 @@ void judgement_deinit(struct judgement *judgement)
 {
     bench_score_deinit(&judgement->score);
     json_decref(judgement->assertions);
-    json_decref(judgement->warm_class);
     json_decref(judgement->transcript);
     json_decref(judgement->language);
     json_decref(judgement->tests);

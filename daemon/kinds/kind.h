@@ -82,8 +82,7 @@ struct judgement {
     json_t *language;             /* owned: {name, ...} of a program; NULL: this kind has none */
     json_t *tests;                /* owned: what became of each; NULL: this kind has none */
     json_t *compile;              /* owned; NULL: nothing was compiled */
-    json_t *warm_class; /* owned: {digest, loaded, because}; NULL: nothing is loaded once */
-    json_t *transcript; /* owned: {replayable, data or reason}; NULL: none */
+    json_t *transcript;           /* owned: {replayable, data or reason}; NULL: none */
     struct bytes steps; /* owned: an array, printed; data NULL: this job has no steps to tell of */
     struct reply_files files;    /* owned; data NULL: none were asked for */
     bool hides_output;           /* its stdout is told in `steps` */

@@ -2,19 +2,17 @@
 /* Jobs of kind `rubric`: rubric.py of a task class grades an answer. */
 #include "kind.h"
 #include "outcome.h"
-#include "rubric_class.h"
+#include "rubric_files.h"
 #include "score.h"
 
 #include "daemon/jail/view.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The memory that the launch borrows. */
 struct rubric_parts {
     struct rubric_place place;
-    struct rubric_class class;
     char shown[PATH_MAX];
     const char *argv[5];
 };
@@ -22,10 +20,8 @@ struct rubric_parts {
 static void free_parts(void *parts)
 {
     struct rubric_parts *rubric = parts;
-    if (rubric) {
+    if (rubric)
         rubric_place_deinit(&rubric->place);
-        rubric_class_deinit(&rubric->class);
-    }
     free(rubric);
 }
 
@@ -44,22 +40,6 @@ static int score_unrun(const struct job_spec *spec, struct bench_score *ret)
     return score_sut(&spec->rubric, ret);
 }
 
-/* Makes what the class loads once ready, and notes in TASK_CLASS (NULL: none) what the result is
- * to tell of it. */
-static int plan_class(const struct job_spec *spec, struct rubric_parts *parts, const char *script,
-                      struct task_class *task_class)
-{
-    if (!task_class || !task_class->is_warm || spec->rubric.cold)
-        return 0;
-    int r = rubric_class_pack(task_class, &parts->place, spec->rubric.task_class, script,
-                              &parts->class);
-    if (r < 0)
-        return r;
-    (void)snprintf(task_class->digest, sizeof(task_class->digest), "%s", parts->class.digest);
-    (void)snprintf(task_class->problem, sizeof(task_class->problem), "%s", parts->class.problem);
-    return 0;
-}
-
 static int plan(struct kind_plan *plan, const struct job_spec *spec, const struct kind_host *host,
                 enum error_code *ret_code, struct fault *fault)
 {
@@ -72,7 +52,6 @@ static int plan(struct kind_plan *plan, const struct job_spec *spec, const struc
         return -ENOMEM;
     }
     parts->place = (struct rubric_place)RUBRIC_PLACE_NULL;
-    parts->class = (struct rubric_class){.launch = {.pack = -1}};
     struct rubric_kept *kept = calloc(1, sizeof(*kept));
     plan->kept = kept;
     if (!kept) {
@@ -91,19 +70,12 @@ static int plan(struct kind_plan *plan, const struct job_spec *spec, const struc
     /* -s: no packages of the account's own; -B: no __pycache__ beside the helpers. */
     const char *argv[] = {host->interpreter, "-s", "-B", path, NULL};
     memcpy(parts->argv, argv, sizeof(argv));
-    r = plan_class(spec, parts, path, kept->task_class);
-    if (r < 0) {
-        fault_set(fault, "out of memory");
-        *ret_code = ERROR_INTERNAL;
-        return r;
-    }
     plan->launch = (struct launch){
         .argv = parts->argv,
         .envp = host->environment,
         .limits = spec->limits,
         .input = &spec->rubric.input,
         .warm = !spec->rubric.cold,
-        .class = parts->class.launch,
         .bench = {parts->place.root, parts->place.root_device, parts->place.root_inode},
     };
     return 0;
@@ -112,25 +84,6 @@ static int plan(struct kind_plan *plan, const struct job_spec *spec, const struc
 static void drop_input(struct job_spec *spec)
 {
     bytes_deinit(&spec->rubric.input);
-}
-
-/* {digest, loaded, because} of a job whose class says what to load; NULL if memory runs out. */
-static json_t *tell_class(const struct task_class *task_class, const struct slot_result *result)
-{
-    const char *because = *task_class->problem    ? task_class->problem
-                          : *result->cold_because ? result->cold_because
-                                                  : "the jail does not say";
-    json_t *told = json_object();
-    int r = told ? 0 : -1;
-    if (r == 0 && *task_class->digest)
-        r = json_object_set_new(told, "digest", json_string(task_class->digest));
-    if (r == 0)
-        r = json_object_set_new(told, "loaded", json_boolean(result->is_of_class));
-    if (r == 0 && !result->is_of_class)
-        r = json_object_set_new(told, "because", json_text(because, strlen(because)));
-    if (r < 0)
-        json_decref(told);
-    return r < 0 ? NULL : told;
 }
 
 /* A rubric whose own score is accepted loses its stderr. */
@@ -152,11 +105,6 @@ static int judge(const struct kind_run *run, struct judgement *ret)
     if (r == 0 && accepted)
         outcome_drop_stderr(run->outcome);
     ret->program_failed = !accepted;
-    const struct task_class *task_class = kept->task_class;
-    if (r == 0 && task_class && (*task_class->digest || *task_class->problem)) {
-        ret->warm_class = tell_class(task_class, run->result);
-        r = ret->warm_class ? 0 : -ENOMEM;
-    }
     return r;
 }
 

@@ -18,8 +18,7 @@
  */
 #define DIGEST_BYTES_AT_ONCE (1u << 20)
 
-/* Bytes of the name of a module. */
-#define MODULE_NAME_MAX 128
+#define TASK_CLASS_FILE_MAX (1u << 20)
 /* First buffer: most files fit. */
 #define TASK_CLASS_FILE_FIRST (4u << 10)
 
@@ -28,8 +27,6 @@ struct task_class *task_class_free(struct task_class *task_class)
     if (task_class) {
         json_decref(task_class->breakdown_keys);
         json_decref(task_class->failure_modes);
-        json_decref(task_class->modules);
-        json_decref(task_class->helpers);
         free(task_class);
     }
     return NULL;
@@ -70,72 +67,13 @@ static int decode_list(const json_t *list, const char *path, json_t **ret, struc
     return 0;
 }
 
-/* Whether NAME can be that of a module; with dots between the parts of it if HAS_PARTS. */
-static bool is_module(const char *name, bool has_parts)
-{
-    bool begins = true;
-    for (const char *at = name; *at; at++) {
-        bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_';
-        bool is_digit = *at >= '0' && *at <= '9';
-        bool is_dot = has_parts && *at == '.';
-        if (begins ? !is_letter : !is_letter && !is_digit && !is_dot)
-            return false;
-        begins = is_dot;
-    }
-    return !begins && strlen(name) <= MODULE_NAME_MAX;
-}
-
-/* Checks the array LIST of names of modules; it may be NULL. */
-static int check_modules(const json_t *list, const char *path, bool has_parts, struct fault *fault)
-{
-    char where[FIELD_PATH_MAX];
-    if (json_array_size(list) > TASK_CLASS_LOADS_MAX)
-        return fault_set(fault, "%s: more than %d", path, TASK_CLASS_LOADS_MAX);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *item = json_array_get(list, i);
-        (void)snprintf(where, sizeof(where), "%s[%zu]", path, i);
-        int r = field_check_type(item, FIELD_TEXT, where, fault);
-        if (r < 0)
-            return r;
-        const char *name = json_string_value(item);
-        if (!is_module(name, has_parts))
-            return fault_set(fault, "%s: \"%.80s\" is not the name of a module%s", where, name,
-                             has_parts ? "" : " beside rubric.py");
-    }
-    return 0;
-}
-
-static int decode_warm(const json_t *warm, struct task_class *task_class, struct fault *fault)
-{
-    enum { MODULES, HELPERS, FIELDS };
-    static const struct field table[FIELDS] = {
-        [MODULES] = {"modules", FIELD_ARRAY, FIELD_NULLABLE},
-        [HELPERS] = {"helpers", FIELD_ARRAY, FIELD_NULLABLE},
-    };
-    const json_t *values[FIELDS];
-    if (!warm)
-        return 0;
-    int r = fields_decode(warm, "warm", table, FIELDS, values, fault);
-    if (r == 0)
-        r = check_modules(values[MODULES], "warm.modules", true, fault);
-    if (r == 0)
-        r = check_modules(values[HELPERS], "warm.helpers", false, fault);
-    if (r < 0)
-        return r;
-    task_class->modules = json_incref((json_t *)(uintptr_t)values[MODULES]);
-    task_class->helpers = json_incref((json_t *)(uintptr_t)values[HELPERS]);
-    task_class->is_warm = true;
-    return 0;
-}
-
 int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault)
 {
-    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, WARM, FIELDS };
+    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, FIELDS };
     static const struct field table[FIELDS] = {
         [BREAKDOWN_KEYS] = {"breakdown_keys", FIELD_ARRAY, FIELD_NULLABLE},
         [FAILURE_MODES] = {"failure_modes", FIELD_ARRAY, FIELD_NULLABLE},
         [DESCRIPTION] = {"description", FIELD_STRING, FIELD_NULLABLE},
-        [WARM] = {"warm", FIELD_OBJECT, FIELD_NULLABLE},
     };
     const json_t *values[FIELDS];
     _cleanup_json_ json_t *object = NULL;
@@ -149,8 +87,6 @@ int task_class_decode(const char *text, size_t n, struct task_class **ret, struc
         r = decode_list(values[BREAKDOWN_KEYS], "breakdown_keys", &decoded->breakdown_keys, fault);
     if (r == 0)
         r = decode_list(values[FAILURE_MODES], "failure_modes", &decoded->failure_modes, fault);
-    if (r == 0)
-        r = decode_warm(values[WARM], decoded, fault);
     if (r == 0)
         *ret = TAKE_PTR(decoded);
     return r;
@@ -300,17 +236,6 @@ static int read_all(int fd, struct bytes *ret)
     *ret = text;
     text = (struct bytes)BYTES_NULL;
     return 0;
-}
-
-int rubric_read(int root, const char *name, const char *file, struct bytes *ret,
-                struct fault *fault)
-{
-    enum error_code ignored;
-    _cleanup_close_ int fd = open_member(root, name, file, O_RDONLY | O_NONBLOCK, &ignored, fault);
-    int r = fd < 0 ? fd : read_all(fd, ret);
-    if (fd >= 0 && r < 0)
-        fault_set(fault, "%s: %s", file, strerror(-r));
-    return r;
 }
 
 static int read_task_class(int root, const char *name, struct task_class **ret,

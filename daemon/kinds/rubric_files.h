@@ -9,22 +9,11 @@
 
 #include <jansson.h>
 
-/* What task_class.json says. */
+/* The lists of task_class.json. NULL: scores are not checked against that list. */
 struct task_class {
-    /* Lists. NULL: scores are not checked against that list. */
     json_t *breakdown_keys; /* an object whose keys are the list */
     json_t *failure_modes;
-    /* What is loaded once for all its jobs, as arrays of strings; NULL: nothing. */
-    json_t *modules, *helpers;
-    bool is_warm; /* there is anything of that, if only the rubric itself */
-    /* For the result of a job that may use it (rubric_class.h): */
-    char digest[72];   /* of what is loaded; empty: there is a problem, or it may not */
-    char problem[128]; /* why it cannot be read; empty: it can */
 };
-
-/* Modules and helpers of one task class, and bytes of the text of one file, at most. */
-#define TASK_CLASS_LOADS_MAX 64
-#define TASK_CLASS_FILE_MAX (1u << 20)
 
 struct task_class *task_class_free(struct task_class *task_class);
 
@@ -56,11 +45,6 @@ struct rubric_place {
 
 void rubric_place_deinit(struct rubric_place *place);
 #define _cleanup_rubric_place_ _cleanup_(rubric_place_deinit)
-
-/* Reads FILE of the task class NAME beneath its bench ROOT, without following a link out of that.
- * The caller owns *ret. 0, or a negative errno and FAULT. */
-int rubric_read(int root, const char *name, const char *file, struct bytes *ret,
-                struct fault *fault);
 
 /* Finds the rubric beneath its bench root, without following a link out of it, and reads the lists.
  * The caller owns *ret_place and *ret_task_class, which is NULL if there is no task_class.json. On

@@ -29,7 +29,6 @@ static const struct {
     [LOG_MESSAGE_DROPPED] = {"e4ad60b08ab8410facb73dc573c440f9", "dropped"},
     [LOG_MESSAGE_SESSION_OPENED] = {"8cfabb2b619a4620be2e0629c6fd6501", "session_opened"},
     [LOG_MESSAGE_SESSION_ENDED] = {"2c48c8ef74d24d30af0741aa6b0e2569", "session_ended"},
-    [LOG_MESSAGE_CLASS_COLD] = {"6a2f0c9d5b7e4c1f9d3a84e1b7c25f60", "class_cold"},
 };
 
 const char *log_message_id(enum log_message message)

@@ -51,13 +51,6 @@ struct launch_terminal {
     unsigned rows, columns; /* 0: not known */
 };
 
-/* What a job's task class loads once for all its jobs (jail/template.h). */
-#define LAUNCH_DIGEST_BYTES 32
-struct launch_class {
-    int pack; /* sealed memory, as LINK_CLASS of jail/link.h; 0 or less: nothing */
-    uint8_t digest[LAUNCH_DIGEST_BYTES]; /* SHA-256 of it */
-};
-
 struct confinement;
 
 /* Steps of one job at most. */
@@ -82,13 +75,12 @@ struct launch {
     size_t file_count;
     struct launch_bench bench;
     const char *const
-        *readable;             /* NULL-terminated canonical paths that the job may read; or NULL */
-    bool warm;                 /* run argv in the jail's waiting interpreter, if there is one */
-    struct launch_class class; /* takes `warm`; has no files */
-    bool any_address_space;    /* the memory limit holds for what the processes use alone, not for
-                                  the addresses that they reserve */
-    bool network;              /* the job may use the host's network */
-    bool streams;              /* what it writes is told as it comes */
+        *readable;          /* NULL-terminated canonical paths that the job may read; or NULL */
+    bool warm;              /* run argv in the jail's waiting interpreter, if there is one */
+    bool any_address_space; /* the memory limit holds for what the processes use alone, not for
+                               the addresses that they reserve */
+    bool network;           /* the job may use the host's network */
+    bool streams;           /* what it writes is told as it comes */
     struct launch_terminal terminal; /* such a job streams, and is not sent ahead */
     const char *const *collect; /* NULL-terminated patterns (jail/pattern.h) of files that are taken
                                    out when the program's tree is dead; NULL: none. Their names are

@@ -147,7 +147,6 @@ static int pack_joined(struct packet *packet, const struct launch_joined *joined
     return r;
 }
 
-_Static_assert(LAUNCH_DIGEST_BYTES == LINK_DIGEST_BYTES, "digests of launches and of jails");
 _Static_assert((int)LAUNCH_JOB == LINK_RUN && (int)LAUNCH_EXEC == LINK_EXEC &&
                    (int)LAUNCH_WRITE == LINK_WRITE && (int)LAUNCH_READ == LINK_READ,
                "the acts of launches and of jails");
@@ -176,10 +175,6 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
         r = packet->fds[LINK_FILES] = pack_files(launch->files, launch->file_count);
     if (r >= 0 && launch->prepared > 0)
         r = packet->fds[LINK_PREPARED] = duplicate(launch->prepared);
-    if (r >= 0 && launch->class.pack > 0) {
-        memcpy(packet->job.class_digest, launch->class.digest, sizeof(packet->job.class_digest));
-        r = packet->fds[LINK_CLASS] = duplicate(launch->class.pack);
-    }
     if (r >= 0)
         r = pack_joined(packet, &launch->joined);
     if (r < 0)

@@ -15,9 +15,9 @@ struct packet {
     bool was_sent;
 };
 
-#define PACKET_NULL                                       \
-    {                                                     \
-        .fds = { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 } \
+#define PACKET_NULL                                   \
+    {                                                 \
+        .fds = { -1, -1, -1, -1, -1, -1, -1, -1, -1 } \
     }
 
 /* Packs LAUNCH as LINK_NO. Writes its input and its files to sealed memory; the caller adds the

@@ -42,15 +42,12 @@ struct slot_result {
     uint64_t ended_ns;
     uint64_t cpu_us;
     uint64_t max_rss_bytes;
-    uint64_t run_delay_ns;   /* UINT64_MAX: not known */
-    unsigned deadline_moves; /* how often its deadline moved, since others had the CPUs */
-    uint64_t deadline_ms;    /* the final limit, of wall clock; 0: it did not move */
-    unsigned evidence;       /* 1u << enum limit: the job certainly met this limit (a cgroup
-                              * event, a full tmpfs) */
-    bool warm;               /* it ran in the jail's waiting interpreter */
-    bool has_class;          /* its class says what to load once for all its jobs */
-    bool is_of_class;        /* that was loaded before it began; otherwise: */
-    char cold_because[LINK_BECAUSE_MAX]; /* why it was not; for people */
+    uint64_t run_delay_ns;         /* UINT64_MAX: not known */
+    unsigned deadline_moves;       /* how often its deadline moved, since others had the CPUs */
+    uint64_t deadline_ms;          /* the final limit, of wall clock; 0: it did not move */
+    unsigned evidence;             /* 1u << enum limit: the job certainly met this limit (a cgroup
+                                    * event, a full tmpfs) */
+    bool warm;                     /* it ran in the jail's waiting interpreter */
     const char *lost;              /* a part of the job's end that was lost; NULL: nothing was */
     int lost_error;                /* for this, a negative errno */
     bool lacked_room;              /* the host's disk, which the job shares, was full */

@@ -10,8 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A jail has this long to start a program; longer by LINK_CLASS_MS if it may load its task class.
- */
+/* A jail has this long to start a program. */
 #define JAIL_ANSWER_MS 10000
 /* The jail of a program that was killed or has exited has this long to clean up and say so: longer
  * than it gives itself for killing the tree (jail.c); and longer still if it has files to collect
@@ -85,9 +84,8 @@ static int send_job(struct slot *slot, struct slot_job *job)
 /* The jail has the slot's job and may start it at any time. */
 static void launch(struct slot *slot)
 {
-    uint64_t load_ms = slot->job.result.has_class ? LINK_CLASS_MS : 0;
     slot_job_commit(&slot->job);
-    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS + load_ms);
+    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
 }
 
 /* Sends the slot's pending job to its idle jail, or replaces a jail that does not fit. A negative

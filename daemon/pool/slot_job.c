@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 
 /* stderr beyond this is counted but not kept. */
 #define STDERR_KEPT_MAX (64u << 10)
@@ -79,7 +78,6 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->result.step = launch->step;
     job->result.more = launch->more;
     job->result.collected = -1;
-    job->result.has_class = launch->class.pack > 0;
     enter(job, SLOT_JOB_PENDING);
     return 0;
 }
@@ -284,13 +282,6 @@ static void note_candidate(struct slot_job *job, const struct link_candidate *ca
         candidate->end == LINK_CANDIDATE_FAILED && candidate->error > 0 ? -candidate->error : -EIO;
 }
 
-static void note_class(struct slot_job *job, const struct link_notice *notice)
-{
-    job->result.is_of_class = job->result.has_class && notice->of_class == LINK_CLASS_LOADED;
-    (void)snprintf(job->result.cold_because, sizeof(job->result.cold_because), "%.*s",
-                   (int)sizeof(notice->cold_because), notice->cold_because);
-}
-
 void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
 {
     enter(job, SLOT_JOB_ENDED);
@@ -305,7 +296,6 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
     job->result.evidence = notice->evidence;
     job->result.lacked_room = notice->error == ENOSPC;
     job->result.warm = notice->warm == 1;
-    note_class(job, notice);
     note_collected(job, notice);
     note_candidate(job, &notice->candidate);
     job_cgroup_collect(&job->cgroup, &job->result);

@@ -279,21 +279,6 @@ static bool is_off_slot(const struct job *job)
     return job->steps.launched == job->steps.ended;
 }
 
-/* Logs, once, that the class of JOB could not be loaded for it. */
-static void tell_cold_class(struct supervisor *supervisor, const struct job *job,
-                            const struct slot_result *result)
-{
-    if (!result->has_class || result->end != SLOT_END_EXITED || result->is_of_class ||
-        supervisor->has_told_cold)
-        return;
-    char label[JOB_LABEL_MAX];
-    job_describe(job->spec, label);
-    log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLASS_COLD,
-              "%s: what its task_class.json says is not loaded once for its jobs: %s", label,
-              result->cold_because);
-    supervisor->has_told_cold = true;
-}
-
 static void on_done(struct slot *slot, void *owner, const struct slot_result *result,
                     void *userdata)
 {
@@ -310,7 +295,6 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
         if (job->began_ns == 0)
             end_wait(supervisor, job, result->started_ns ? result->started_ns : result->ended_ns);
         int r = answer_or_go_on(&supervisor->pool, job, result, &answer);
-        tell_cold_class(supervisor, job, result);
         if (r > 0)
             return;
         settle(supervisor, job, r, &answer, result->err);

@@ -103,10 +103,7 @@ static bool same_jails(const struct supervisor *supervisor, const struct config_
                                          "warm.use",
                                          NULL};
     static const char *const of_warm[] = {"isolation.env_allow", "rubric.interpreter",
-                                          "warm.modules",
-                                          "warm.classes",
-                                          "warm.classes_memory",
-                                          NULL};
+                                          "warm.modules", NULL};
     bool may_be_warm =
         supervisor->warm_program >= 0 && supervisor->settings->config.warm != CONFIG_WARM_NO;
     return !changes_any(change, of_all) && !(may_be_warm && changes_any(change, of_warm));

@@ -44,7 +44,6 @@ struct supervisor {
     struct health health;
     const char *illness; /* what the last look at the health found wrong; NULL: nothing */
     bool reload_refused; /* the last one */
-    bool has_told_cold;  /* of a class that cannot be loaded once for its jobs */
     bool has_refused;    /* jobs, for want of a jail; until the health finds one */
     struct scrape scrape;
     struct queue queue;

@@ -8,12 +8,11 @@ run in turn; each ratio is of one round. The benchmark checks every score that i
 import json
 
 from bench import PROCESSORS, PYTHON, ROOT, SCRUBBED_ENV, Daemon, NotMeasured, fork_loop, run_loop
-from rubrics import CLASS, LARGE, SHIPPED, SMALL, install, is_right, job_for
+from rubrics import SHIPPED, SMALL, install, is_right, job_for
 from table import Row, at_least, main, ratios
 
 WARM_JOBS = 1500
 COLD_JOBS = 200
-FEW_JOBS = 20
 RUNNER = ROOT / "tests" / "bench" / "asyncio_runner.py"
 RUNNER_IN_FLIGHT = (2, 4, 8)
 
@@ -59,22 +58,6 @@ def rows_of(rubric, rates, goals):
     yield Row("d", f"{name}, warm to asyncio", ratios(rates["warm"], rates["asyncio"]), goal=goals and at_least(8))
 
 
-def class_rows(rubric, daemon, root, rounds, scale, few, goal):
-    """Rows of a task class that is loaded once for all its jobs; FEW of them run without a daemon."""
-    many, few = scale.jobs(WARM_JOBS), scale.jobs(few)
-    jobs = daemon.write_jobs(rubric.task_class, (job_for(root, rubric, n) for n in range(many)))
-    first = daemon.write_jobs(f"{rubric.task_class}-first", (job_for(root, rubric, n) for n in range(PROCESSORS * 8)))
-    daemon.rate(first, PROCESSORS * 8, lambda result: is_right(result, rubric, "class"))
-    rates = {"plain": [], "class": []}
-    for _ in range(rounds):
-        rates["plain"].append(plain_rate(daemon, root, rubric, few))
-        rates["class"].append(daemon.rate(jobs, many, lambda result: is_right(result, rubric, "class")))
-    name = f"rubric `{rubric.task_class}`"
-    yield Row("c", f"{name}, plain loop, {PROCESSORS} in flight", rates["plain"], "/s")
-    yield Row("c", f"{name}, as a warm class", rates["class"], "/s")
-    yield Row("c", f"{name}, as a warm class to plain", ratios(rates["class"], rates["plain"]), goal=at_least(goal))
-
-
 def measure(scale):
     """the rate of rubrics"""
     with Daemon(f"daemon.slots={PROCESSORS}") as daemon:
@@ -82,8 +65,6 @@ def measure(scale):
         root = install(daemon)
         yield from rows_of(SMALL, rates_of(SMALL, daemon, root, scale.rounds(7), scale), True)
         yield from rows_of(SHIPPED, rates_of(SHIPPED, daemon, root, scale.rounds(3), scale), False)
-        yield from class_rows(CLASS, daemon, root, scale.rounds(5), scale, COLD_JOBS, 8)
-        yield from class_rows(LARGE, daemon, root, scale.rounds(5), scale, FEW_JOBS, 30)
 
 
 if __name__ == "__main__":

@@ -65,41 +65,6 @@ def output(client, text, **more):
 # --- jobs ------------------------------------------------------------------------------------------
 
 
-def load_class(own, tmp_path, mode):
-    """Runs two jobs of a task class that loads a helper with MODE; returns the results."""
-    bench = Bench(tmp_path / "bench")
-    code = (
-        "import json, os, sys\nimport helper\nopen('/dev/stdout', 'w').close()\nopen('mine', 'w').close()\n"
-        "mode = {'code': 'seen', 'severity': 'info', 'detail': f'{os.getuid()} {helper.UID}'}\n"
-        "print(json.dumps({'passed': True, 'score': 1, 'failure_modes': [mode]}))\n"
-    )
-    name = bench.rubric(code, task_class={"warm": {"helpers": ["helper"]}})
-    helper = bench.root / name / "helper.py"
-    helper.write_text("import os\nUID = os.getuid()\n")
-    helper.chmod(mode)
-    os.chown(helper, UID, -1)
-    with own.connect() as client:
-        return [client.run(bench.job(name=name)) for _ in range(2)]
-
-
-@needs_root
-@needs_namespaces
-def test_a_class_is_loaded_as_the_uid_of_its_jobs(own, tmp_path):
-    for result in load_class(own, tmp_path, 0o644):
-        assert result["warm_class"]["loaded"], result
-        of_job, of_helper = result["score"]["failure_modes"][0]["detail"].split()
-        assert of_job == of_helper
-
-
-@needs_root
-@needs_namespaces
-def test_a_class_does_not_get_what_the_daemon_alone_may_read(own, tmp_path):
-    for result in load_class(own, tmp_path, 0o600):
-        assert result["warm_class"]["because"] == "helper helper: jobs cannot read its file"
-        assert not result["score"]["passed"] and "helper" in result["outcome"]["stderr"]
-
-
-
 @needs_root
 @needs_namespaces
 def test_a_job_does_not_own_its_terminal(own):

@@ -140,8 +140,8 @@ static int kill_nobody(void)
     const pid_t keep[] = {1, 2, 3};
     CHECK(children_kill(NULL, 0) == 0);
     CHECK(children_kill(keep, ARRAY_SIZE(keep)) == 0);
-    CHECK(children_kill_all(0, NULL, &(struct children_usage){0}));
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}));
+    CHECK(children_kill_all(0, 0, &(struct children_usage){0}));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}));
     return 0;
 }
 
@@ -206,7 +206,7 @@ static int kill_what_has_an_odd_name(void)
     }
     CHECK(crowd_await(&crowd, ARRAY_SIZE(names)));
     CHECK(children_kill(NULL, 0) == (int)ARRAY_SIZE(names));
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}));
     CHECK(crowd_is_dead(&crowd));
     return 0;
 }
@@ -218,8 +218,7 @@ static int kill_from_an_odd_name(void)
     CHECK(prctl(PR_SET_NAME, ") R 1 (") == 0);
     CHECK(crowd_open(&crowd) && start_child(&crowd) > 0 && crowd_await(&crowd, 1));
     CHECK(children_kill(NULL, 0) == 1);
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}) &&
-          crowd_is_dead(&crowd));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}) && crowd_is_dead(&crowd));
     return 0;
 }
 
@@ -261,7 +260,7 @@ static int kill_orphans(void)
     for (unsigned i = 0; i < ORPHANS; i++)
         CHECK(start_orphan(&crowd, 1 + i % 4) > 0);
     CHECK(crowd_await(&crowd, ORPHANS));
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}));
     CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
     CHECK(crowd_is_dead(&crowd));
     return 0;
@@ -285,7 +284,7 @@ static int kill_a_long_line(void)
     if (pid == 0)
         stay_in_line(&crowd, GENERATIONS);
     CHECK(pid > 0 && crowd_await(&crowd, GENERATIONS));
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}));
     CHECK(crowd_is_dead(&crowd));
     return 0;
 }
@@ -319,7 +318,7 @@ static int kill_those_who_resist(void)
         CHECK(pid > 0);
     }
     CHECK(crowd_await(&crowd, ALL));
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}));
     CHECK(crowd_is_dead(&crowd));
     return 0;
 }
@@ -342,7 +341,7 @@ static int kill_a_process_without_its_first_thread(void)
         (void)syscall(SYS_exit, 0);
     }
     CHECK(pid > 0 && crowd_await(&crowd, 1));
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}));
     CHECK(crowd_is_dead(&crowd));
     return 0;
 }
@@ -381,7 +380,7 @@ static int kill_those_who_run_away(void)
         CHECK(pid > 0);
     }
     CHECK(crowd_await(&crowd, RUNNERS));
-    bool killed = children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0});
+    bool killed = children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0});
     bool early = relay->forks < 3000000;
     relay->over = true;
     CHECK(killed && early);
@@ -467,7 +466,7 @@ static int sum_what_orphans_have_used(void)
     }
     CHECK(crowd_await(&crowd, ORPHANS));
     struct children_usage usage = {.cpu_us = before_us, .max_rss_bytes = 1};
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &usage));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &usage));
     CHECK(usage.cpu_us >= before_us);
     usage.cpu_us -= before_us;
     CHECK(has_used(&usage, ORPHANS));
@@ -489,14 +488,14 @@ static int kill_what_cannot_be_reaped(int tracer)
         return SKIPPED;
 
     uint64_t start = now_ms();
-    CHECK(!children_kill_all(300, NULL, &(struct children_usage){0}));
+    CHECK(!children_kill_all(300, 0, &(struct children_usage){0}));
     uint64_t took = now_ms() - start;
     CHECK(took >= 300 && took < 20000);
     CHECK(was_killed(other)); /* it does not save the others */
-    CHECK(!children_kill_all(0, NULL, &(struct children_usage){0}));
+    CHECK(!children_kill_all(0, 0, &(struct children_usage){0}));
 
     CHECK(write(tracer, &pid, sizeof(pid)) == sizeof(pid) && read(tracer, &word, 1) == 1);
-    CHECK(children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}));
+    CHECK(children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}));
     CHECK(crowd_is_dead(&crowd));
     return 0;
 }
@@ -515,13 +514,13 @@ static int kill_without_proc(void)
         return SKIPPED;
     CHECK(crowd_open(&crowd));
     CHECK(children_kill(NULL, 0) == -ENOENT);
-    CHECK(children_kill_all(0, NULL, &(struct children_usage){0})); /* there is none */
+    CHECK(children_kill_all(0, 0, &(struct children_usage){0})); /* there is none */
     pid_t pid = start_child(&crowd);
     CHECK(pid > 0 && crowd_await(&crowd, 1));
     CHECK(children_kill(NULL, 0) == -ENOENT);
-    CHECK(!children_kill_all(DEADLINE_MS, NULL, &(struct children_usage){0}));
+    CHECK(!children_kill_all(DEADLINE_MS, 0, &(struct children_usage){0}));
     CHECK(is_alive(pid) && kill(pid, SIGKILL) == 0 && was_killed(pid));
-    CHECK(children_kill_all(0, NULL, &(struct children_usage){0}));
+    CHECK(children_kill_all(0, 0, &(struct children_usage){0}));
     return 0;
 }
 

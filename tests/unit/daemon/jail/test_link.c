@@ -109,7 +109,7 @@ static struct link_job make_job(uint32_t argc, uint32_t envc, size_t strings_len
 static void refuse_job(const struct fixture *f, int expected)
 {
     struct link_job job, untouched;
-    int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7, -7, -7, -7, -7, -7};
+    int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7, -7, -7, -7, -7};
     memset(&job, 0x5A, sizeof(job));
     untouched = job;
     assert_int_equal(link_receive_job(f->ours, &job, large, fds), expected);
@@ -638,7 +638,7 @@ static void test_empty_packet(void **state)
     for (size_t count = 0; count <= FDS_MAX; count++) {
         struct link_notice notice;
         struct link_job job;
-        int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7, -7, -7, -7, -7, -7}, pidfd = -7, filter = -7;
+        int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7, -7, -7, -7, -7}, pidfd = -7, filter = -7;
         struct link_setup set_up;
         send_raw(f, "", 0, count);
         assert_true(link_receive_notice(f->ours, &notice, &pidfd) <= 0);

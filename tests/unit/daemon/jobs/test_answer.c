@@ -312,47 +312,6 @@ static void test_rubric_digest(void **state)
 }
 
 /* The daemon killed the job and then lost its jail: the reason of the kill counts. */
-/* What a result tells of a task class that is to be loaded once for all its jobs. */
-static void test_class_that_is_loaded(void **state)
-{
-    static const struct {
-        const char *digest, *problem, *because;
-        bool is_of_class;
-        const char *wanted; /* NULL: the member is not there */
-    } cases[] = {
-        {"", "", "", false, NULL},
-        {"sha256:0", "", "", true, "{'digest':'sha256:0','loaded':true}"},
-        {"sha256:0", "", "it has a child", false,
-         "{'digest':'sha256:0','loaded':false,'because':'it has a child'}"},
-        {"sha256:0", "", "", false,
-         "{'digest':'sha256:0','loaded':false,'because':'the jail does not say'}"},
-        {"", "a.py: gone", "", false, "{'loaded':false,'because':'a.py: gone'}"},
-        {"sha256:0", "", "\xff", false,
-         "{'digest':'sha256:0','loaded':false,'because':'\xef\xbf\xbd'}"},
-    };
-    struct fixture *f = *state;
-    set_output(f, GOOD, "");
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct task_class *task_class = calloc(1, sizeof(*task_class));
-        _cleanup_answer_ struct answer answer = ANSWER_NULL;
-        assert_non_null(task_class);
-        strcpy(task_class->digest, cases[i].digest);
-        strcpy(task_class->problem, cases[i].problem);
-        struct rubric_kept *kept = f->job.kept;
-        task_class_free(kept->task_class);
-        kept->task_class = task_class;
-        f->result.is_of_class = cases[i].is_of_class;
-        strcpy(f->result.cold_because, cases[i].because);
-        assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &answer), 0);
-        json_t *result = read_payload(&answer, "{'type':'result'}");
-        json_t *wanted = cases[i].wanted ? parse(cases[i].wanted) : NULL;
-        assert_true(json_equal(json_object_get(result, "warm_class"), wanted) ||
-                    (!wanted && !json_object_get(result, "warm_class")));
-        json_decref(wanted);
-        json_decref(result);
-    }
-}
-
 static void test_jail_lost_after_a_kill(void **state)
 {
     static const struct result_case cases[] = {
@@ -904,7 +863,6 @@ int main(void)
         ON_JOB(test_verdict_on_the_rubric),
         ON_JOB(test_unknown_key),
         ON_JOB(test_rubric_digest),
-        ON_JOB(test_class_that_is_loaded),
         ON_JOB(test_jail_lost_after_a_kill),
         ON_JOB(test_result_while_draining),
         ON_JOB(test_usage),

@@ -56,7 +56,6 @@ static void test_decode_good(void **state)
         {"{\"breakdown_keys\":[\"\\u00e9\",\"\xc3\xa8\"]}", "\xc3\xa9 \xc3\xa8 ", "-"},
         {"{\"description\":\"what it is\",\"failure_modes\":[\"x\"]}", "-", "x "},
         {"{\"description\":\"\\u0000\"}", "-", "-"},
-        {"{\"warm\":null,\"failure_modes\":[\"x\"]}", "-", "x "},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -100,20 +99,6 @@ static void test_decode_bad(void **state)
          "failure_modes[0]: expected a string, got an object"},
         {"{\"breakdown_keys\":[\"a\\u0000b\"]}", "breakdown_keys[0]: contains a NUL character"},
         {"{\"failure_modes\":[\"\\u0000\"]}", "failure_modes[0]: contains a NUL character"},
-        {"{\"warm\":[]}", "warm: expected an object, got an array"},
-        {"{\"warm\":{\"module\":[]}}", "warm.module: unknown field"},
-        {"{\"warm\":{\"modules\":\"json\"}}", "warm.modules: expected an array, got a string"},
-        {"{\"warm\":{\"modules\":[\"json\",1]}}",
-         "warm.modules[1]: expected a string, got a number"},
-        {"{\"warm\":{\"modules\":[\"\"]}}", "warm.modules[0]: \"\" is not the name of a module"},
-        {"{\"warm\":{\"modules\":[\"a.\"]}}", "warm.modules[0]: \"a.\" is not the name"},
-        {"{\"warm\":{\"modules\":[\".a\"]}}", "warm.modules[0]: \".a\" is not the name"},
-        {"{\"warm\":{\"modules\":[\"a..b\"]}}", "warm.modules[0]: \"a..b\" is not the name"},
-        {"{\"warm\":{\"modules\":[\"1a\"]}}", "warm.modules[0]: \"1a\" is not the name"},
-        {"{\"warm\":{\"modules\":[\"a/b\"]}}", "warm.modules[0]: \"a/b\" is not the name"},
-        {"{\"warm\":{\"helpers\":[\"a.b\"]}}",
-         "warm.helpers[0]: \"a.b\" is not the name of a module beside rubric.py"},
-        {"{\"warm\":{\"helpers\":[\"..\"]}}", "warm.helpers[0]: \"..\" is not the name"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -125,31 +110,6 @@ static void test_decode_bad(void **state)
                      cases[i].message);
         assert_ptr_equal(decoded, &untouched);
         assert_true(task_class_decode(cases[i].text, strlen(cases[i].text), &decoded, NULL) < 0);
-    }
-}
-
-static void test_decode_warm(void **state)
-{
-    static const struct {
-        const char *text;
-        bool is_warm;
-        size_t modules, helpers;
-    } cases[] = {
-        {"{}", false, 0, 0},
-        {"{\"warm\":null}", false, 0, 0},
-        {"{\"warm\":{}}", true, 0, 0},
-        {"{\"warm\":{\"modules\":null,\"helpers\":[]}}", true, 0, 0},
-        {"{\"warm\":{\"modules\":[\"a\",\"_b.C9\"],\"helpers\":[\"x_1\"]}}", true, 2, 1},
-    };
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct task_class *decoded = NULL;
-        assert_int_equal(task_class_decode(cases[i].text, strlen(cases[i].text), &decoded, NULL),
-                         0);
-        assert_int_equal(decoded->is_warm, cases[i].is_warm);
-        assert_int_equal(json_array_size(decoded->modules), cases[i].modules);
-        assert_int_equal(json_array_size(decoded->helpers), cases[i].helpers);
-        assert_null(task_class_free(decoded));
     }
 }
 
@@ -1053,7 +1013,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_good),
         cmocka_unit_test(test_decode_bad),
-        cmocka_unit_test(test_decode_warm),
         ON_TREE(test_plain_files),
         ON_TREE(test_longest_name),
         ON_TREE(test_missing_files),
