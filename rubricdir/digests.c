@@ -20,6 +20,8 @@
  * for so many times that long. */
 #define MANY_NODES 64
 #define STANDS_TIMES 16
+/* But never for longer. */
+#define STANDS_MAX_NS (NS_PER_S / 10)
 
 enum entry_state {
     ENTRY_KNOWN,   /* `digest` says what there is to say */
@@ -135,7 +137,8 @@ static bool is_current(struct entry *entry, const struct tree_place *place)
         return true;
     bool is_current = tree_is_current(&entry->tree, place);
     int64_t after_ns = now_ns();
-    entry->until_ns = is_current ? after_ns + STANDS_TIMES * (after_ns - before_ns) : 0;
+    int64_t stands_ns = MIN(STANDS_TIMES * (after_ns - before_ns), STANDS_MAX_NS);
+    entry->until_ns = is_current ? after_ns + stands_ns : 0;
     return is_current;
 }
 

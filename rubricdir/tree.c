@@ -70,11 +70,12 @@ static int64_t young_ms(const struct tree_identity *identity)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-static int open_beneath(int root, const char *name, int flags)
+/* Opens NAME beneath ROOT, with RESOLVE, flags of openat2(), besides. */
+static int open_beneath(int root, const char *name, int flags, uint64_t resolve)
 {
     struct open_how how = {
         .flags = (unsigned)(flags | O_CLOEXEC),
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve,
     };
     int fd = -1;
     for (int tries = 0; tries < RESOLVE_TRIES_MAX; tries++) {
@@ -89,7 +90,57 @@ int tree_open(const struct tree_place *place, const char *file, int flags)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s%s%s", place->name, *file ? "/" : "", file);
-    return n >= (int)sizeof(path) ? -ENAMETOOLONG : open_beneath(place->root, path, flags);
+    return n >= (int)sizeof(path) ? -ENAMETOOLONG : open_beneath(place->root, path, flags, 0);
+}
+
+/* Whether everybody may pass the directories on the way from ROOT to PATH, which has no link in it.
+ * ROOT itself the jobs of the rubric pass. */
+static bool is_open_to_all(int root, const char *path)
+{
+    char way[PATH_MAX];
+    struct stat top, st;
+    if (fstat(root, &top) < 0)
+        return false;
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        (void)snprintf(way, sizeof(way), "%.*s", (int)(slash - path), path);
+        if (fstatat(root, way, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return false;
+        bool is_top = st.st_dev == top.st_dev && st.st_ino == top.st_ino;
+        if (!is_top && !(st.st_mode & S_IXOTH))
+            return false;
+    }
+    return true;
+}
+
+/* Opens the file that the link NAME leads to, and stores its STAT. Negative errno: it leads out of
+ * the bench root; through another link, because to follow a chain of them can take very long; or to
+ * what not everybody may read, because the digest would tell jobs of it that may not. */
+static int open_target(const struct tree_place *place, const char *name, int flags,
+                       struct stat *ret_stat)
+{
+    char link[PATH_MAX], path[PATH_MAX], target[RUBRICDIR_NAME_MAX + 1];
+    int length = snprintf(link, sizeof(link), "%s/%s", place->name, name);
+    if (length >= (int)sizeof(link))
+        return -ENAMETOOLONG;
+    ssize_t n = readlinkat(place->root, link, target, sizeof(target));
+    if (n < 0)
+        return -errno;
+    if (n == (ssize_t)sizeof(target) || *target == '/')
+        return -EXDEV;
+    int parent = (int)(strrchr(link, '/') - link);
+    if (snprintf(path, sizeof(path), "%.*s/%.*s", parent, link, (int)n, target) >=
+        (int)sizeof(path))
+        return -ENAMETOOLONG;
+    _cleanup_close_ int fd = open_beneath(place->root, path, flags, RESOLVE_NO_SYMLINKS);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, ret_stat) < 0)
+        return -errno;
+    if (!S_ISREG(ret_stat->st_mode))
+        return -EXDEV;
+    if (!(ret_stat->st_mode & S_IROTH) || !is_open_to_all(place->root, path))
+        return -EACCES;
+    return TAKE_FD(fd);
 }
 
 static int refuse(int error, const char *name, struct fault *fault)
@@ -150,10 +201,14 @@ static int add_link(struct walk *walk, char *take_name, const struct stat *st)
 {
     _cleanup_free_ char *name = take_name;
     struct stat target;
-    _cleanup_close_ int fd = tree_open(walk->place, name, O_PATH);
+    _cleanup_close_ int fd = open_target(walk->place, name, O_PATH, &target);
     if (fd < 0 && is_shortage(-fd))
         return refuse(-fd, name, walk->fault);
-    if (fd < 0 || fstat(fd, &target) < 0 || !S_ISREG(target.st_mode))
+    if (fd == -EACCES)
+        return fault_set(walk->fault, "%s: a link to a file that not everybody may read", name);
+    if (fd == -ELOOP)
+        return fault_set(walk->fault, "%s: a link that leads through another link", name);
+    if (fd < 0)
         return fault_set(walk->fault, "%s: a link that leads to no file beneath the bench root",
                          name);
     return add_file(walk, TAKE_PTR(name), TREE_LINK, st, &target);
@@ -294,8 +349,8 @@ static bool is_node_current(const struct tree_node *node, const struct tree_plac
         return false;
     if (node->kind != TREE_LINK)
         return true;
-    _cleanup_close_ int fd = tree_open(place, node->name, O_PATH);
-    if (fd < 0 || fstat(fd, &st) < 0)
+    _cleanup_close_ int fd = open_target(place, node->name, O_PATH, &st);
+    if (fd < 0)
         return false;
     now = identity_of(&st);
     return is_same(&now, &node->target);
@@ -355,7 +410,9 @@ static int open_file(struct tree_node *node, const struct tree_place *place,
 {
     struct stat st;
     /* O_NONBLOCK: a fifo may have taken its place. */
-    _cleanup_close_ int fd = tree_open(place, node->name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+    _cleanup_close_ int fd = node->kind == TREE_LINK ? open_target(place, node->name, flags, &st)
+                                                     : tree_open(place, node->name, flags);
     if (fd == -ENOENT)
         return -EAGAIN;
     if (fd < 0)

@@ -4,8 +4,9 @@
  *
  * Regular files count, with their names, contents, and whether anybody may execute them. Owners,
  * other modes, times and empty directories do not. A link counts as the file that it leads to: that
- * has to be a regular file beneath the bench root. A link to anything else, and a fifo, a socket or
- * a device, leave a directory without a digest: what a rubric reads there is not in it.
+ * has to be a regular file beneath the bench root which everybody may read, and no other link may
+ * be on the way. A link to anything else, and a fifo, a socket or a device, leave a directory
+ * without a digest: what a rubric reads there is not in it.
  *
  * Theory of operation. tree_read() lists what there is, with the identity of each (inode, size,
  * mtime, ctime); tree_hash() reads the contents, in as many portions as its caller likes;

@@ -159,8 +159,8 @@ static void expect_none(struct fixture *f, const char *why)
 static void test_links_that_lead_nowhere(void **state)
 {
     static const char why[] = "link: a link that leads to no file beneath the bench root";
-    static const char *const targets[] = {
-        "/etc/passwd", "../../etc/passwd", "nothing", "sub", "link", ".."};
+    static const char *const targets[] = {"/etc/passwd", "../../etc/passwd", "nothing", "sub",
+                                          ".."};
     struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
         assert_int_equal(symlink(targets[i], at(f, "c/link")), 0);
@@ -172,6 +172,44 @@ static void test_links_that_lead_nowhere(void **state)
     assert_int_equal(unlink(at(f, "c/rubric.py")), 0);
     assert_int_equal(symlink("../d/rubric.py", at(f, "c/rubric.py")), 0);
     expect_none(f, "rubric.py: a link out of its directory, whose helpers are others");
+}
+
+/* To follow a chain of links can take a tenth of a second for each of a thousand links. */
+static void test_links_through_links(void **state)
+{
+    static const char why[] = "link: a link that leads through another link";
+    static const char *const targets[] = {"link", "second", "../way/helper.py"};
+    struct fixture *f = *state;
+    put(f, "shared.py", "shared");
+    assert_int_equal(symlink("../shared.py", at(f, "c/second")), 0);
+    assert_int_equal(symlink("c", at(f, "way")), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+        assert_int_equal(symlink(targets[i], at(f, "c/link")), 0);
+        expect_none(f, why);
+        assert_int_equal(unlink(at(f, "c/link")), 0);
+    }
+    char longer[RUBRICDIR_NAME_MAX + 2];
+    memset(longer, '/', sizeof(longer));
+    memcpy(longer, "..", 2);
+    strcpy(longer + sizeof(longer) - sizeof("shared.py"), "shared.py");
+    assert_int_equal(symlink(longer, at(f, "c/link")), 0);
+    expect_none(f, "link: a link that leads to no file beneath the bench root");
+}
+
+/* The digest must not tell a job of a file that only the daemon's account may read. */
+static void test_links_to_what_is_closed(void **state)
+{
+    static const char why[] = "link: a link to a file that not everybody may read";
+    struct fixture *f = *state;
+    assert_int_equal(mkdir(at(f, "private"), 0755), 0);
+    put(f, "private/pin.txt", "4711");
+    assert_int_equal(symlink("../private/pin.txt", at(f, "c/link")), 0);
+    assert_string_not_equal(look(f, ALL).hex, "");
+    assert_int_equal(chmod(at(f, "private"), 0700), 0);
+    expect_none(f, why);
+    assert_int_equal(chmod(at(f, "private"), 0755), 0);
+    assert_int_equal(chmod(at(f, "private/pin.txt"), 0640), 0);
+    expect_none(f, why);
 }
 
 static void test_bounds(void **state)
@@ -419,12 +457,20 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_what_counts), TEST(test_writes_in_one_tick),
-        TEST(test_links),       TEST(test_links_that_lead_nowhere),
-        TEST(test_bounds),      TEST(test_unreadable),
-        TEST(test_young),       TEST(test_change_while_it_is_read),
-        TEST(test_portions),    TEST(test_change_between_portions),
-        TEST(test_many_files),  TEST(test_many_directories),
+        TEST(test_what_counts),
+        TEST(test_writes_in_one_tick),
+        TEST(test_links),
+        TEST(test_links_that_lead_nowhere),
+        TEST(test_links_through_links),
+        TEST(test_links_to_what_is_closed),
+        TEST(test_bounds),
+        TEST(test_unreadable),
+        TEST(test_young),
+        TEST(test_change_while_it_is_read),
+        TEST(test_portions),
+        TEST(test_change_between_portions),
+        TEST(test_many_files),
+        TEST(test_many_directories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
