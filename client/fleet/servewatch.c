@@ -33,6 +33,9 @@ static void send_again(struct serve_run *run, int64_t now)
     run->again_ms = now + AGAIN_MS;
     for (served = TAILQ_FIRST(&run->sent); served; served = next) {
         next = TAILQ_NEXT(served, of_run);
+        /* The queue has the whole patience to take it again. */
+        if (served->job->state == RUNJOB_QUEUED)
+            served->sent_ms = now;
         runjob_send_again(served->job, before_ms);
     }
 }
@@ -53,7 +56,9 @@ static void end_outside(struct serve_run *run, int64_t now)
     for (served = TAILQ_FIRST(&run->sent); served; served = next) {
         struct fault fault = FAULT_NULL;
         next = TAILQ_NEXT(served, of_run);
-        if (!served->guest || !is_outside(served) || served->sent_ms > before_ms)
+        /* One that runs has been taken. */
+        if (!served->guest || !is_outside(served) || served->is_started ||
+            served->sent_ms > before_ms)
             continue;
         (void)fault_set(&fault, "the fleet's queue has not taken the job for %" PRId64 " s: %s",
                         run->serve->options.patience_ms / 1000,

@@ -497,6 +497,27 @@ def test_puts_that_are_wrong(serve):
 # --- the fleet is in trouble ---------------------------------------------------------------------
 
 
+@pytest.mark.long
+def test_jobs_that_are_older_than_the_patience(fleet):
+    """Some seconds after the server was away, jobs without an answer are queued once more. They are not to end
+    because they have been in the queue for longer than anybody waits for it."""
+    fleet.add_host("a")
+    serve = Serve(fleet, "--patience", "3")
+    with serve.connect() as client:
+        for id, seconds in (("clock", "4"), ("runs", "14"), ("waits", "14"), ("waits too", "0")):
+            client.submit(id, {"kind": "sandbox", "argv": ["/bin/sleep", seconds]})
+        assert client.recv_answer("clock")["type"] == "result"  # so the others are older than the patience
+        fleet.server.stop()
+        fleet.server.start()
+        answers = {}
+        while len(answers) < 3:
+            message = client.recv()
+            if message["type"] in ("result", "error"):
+                answers[message["id"]] = message
+    assert {id: answer["type"] for id, answer in answers.items()} == dict.fromkeys(("runs", "waits", "waits too"), "result"), answers
+    serve.stop()
+
+
 def test_a_batch_while_the_server_restarts(fleet, serve, tmp_path):
     fleet.add_host("b")
     jobs = write_jobs(tmp_path / "jobs", [echo(f"j{i}") for i in range(2000)])
