@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "servejobs.h"
 
+#include "benchcache.h"
 #include "feeds.h"
 #include "hosts.h"
 #include "serveanswer.h"
 
 #include "client/terminal/text.h"
 #include "proto/printer.h"
+#include "rubricdir/manifest.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -88,6 +90,7 @@ static void served_free(struct served *served)
     bytes_deinit(&served->id);
     bytes_deinit(&served->body);
     free(served->tests_ref);
+    free(served->bench);
     free(served);
 }
 
@@ -208,6 +211,7 @@ static struct runjob *make_job(struct served *served, int64_t priority)
     job->job_no = served->number;
     job->body = TAKE_STRUCT(served->body, BYTES_NULL);
     job->tests_ref = TAKE_PTR(served->tests_ref);
+    (void)snprintf(job->bench, sizeof(job->bench), "%s", served->bench ? served->bench : "");
     names_token(fleet_id, serveanswer_fleet_id(served->number, &served->id, fleet_id), job->token);
     (void)SHA256Data((const uint8_t *)job->body.data, job->body.length, job->digest);
     return job;
@@ -369,6 +373,22 @@ static void describe(enum job_kind_id kind, const json_t *fields, char *ret, siz
     (void)snprintf(ret, size, "%.*s", (int)n, whole.text);
 }
 
+/* Has a host that lacks the rubric fetch it from the fleet, if the client says which one it wants.
+ * Benches are not read here: whose files they are, serve cannot know. Returns false if memory runs
+ * out. */
+static bool name_bench(enum job_kind_id kind, const json_t *fields, char **ret)
+{
+    const char *digest = json_string_value(json_object_get(fields, "rubric_digest"));
+    const char *task_class = json_string_value(json_object_get(fields, "task_class"));
+    if (kind != JOB_RUBRIC || !digest || !task_class || !manifest_is_digest(digest) ||
+        !benchcache_is_task_class(task_class))
+        return true; /* what is wrong with it the daemon says */
+    if (asprintf(ret, "%s %s", digest, task_class) >= 0)
+        return true;
+    *ret = NULL;
+    return false;
+}
+
 static struct served *make_served(struct guest *guest, const struct bytes *id,
                                   enum job_kind_id kind, const json_t *fields, const char *ref)
 {
@@ -380,7 +400,7 @@ static struct served *make_served(struct guest *guest, const struct bytes *id,
     describe(kind, fields, served->label, sizeof(served->label));
     if (bytes_copy(id->data, id->length, &served->id) == 0 &&
         json_print(fields, &served->body) == 0 && (!ref || (served->tests_ref = strdup(ref))) &&
-        tsearch(served, &guest->by_id, by_id)) {
+        name_bench(kind, fields, &served->bench) && tsearch(served, &guest->by_id, by_id)) {
         if (tsearch(served, &guest->serve->by_number, by_number))
             return served;
         (void)tdelete(served, &guest->by_id, by_id);
@@ -388,6 +408,7 @@ static struct served *make_served(struct guest *guest, const struct bytes *id,
     bytes_deinit(&served->id);
     bytes_deinit(&served->body);
     free(served->tests_ref);
+    free(served->bench);
     free(served);
     return NULL;
 }

@@ -77,6 +77,7 @@ struct served {
     char label[64]; /* what it runs, for people */
     struct bytes body;
     char *tests_ref;
+    char *bench; /* the rubric that it names: "DIGEST TASK_CLASS"; NULL: none */
     size_t size; /* what it counts in serve->bytes */
     bool is_started;
     int64_t sent_ms; /* when it was last to be queued */

@@ -14,6 +14,7 @@ from fleet_hosts import (
     read_results,
     write_jobs,
 )
+from fleet_serve import Serve
 from test_rubric_digest import digest_of
 
 need_fleet()
@@ -100,6 +101,20 @@ def test_hosts_without_the_bench_fetch_it(fleet, helped, bench, tmp_path):
     for name in used:
         assert cached(fleet, name) == [digest]
         assert digest_of(cache_of(fleet, name) / digest / "h") == digest
+
+
+def test_a_client_of_serve_names_the_rubric(fleet, helped, bench):
+    """Hosts that have another one, or none, get the one that the client names."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    digest = digest_of(bench.root / "h")
+    assert fleet.run("push-bench", bench.root).returncode == 0
+    (bench.root / "h" / "lib" / "helper.py").write_text("GOOD = False\n")
+    serve = Serve(fleet)
+    with serve.connect() as client:
+        result = client.run({**helped, "rubric_digest": digest})
+        assert (result["type"], result.get("rubric_digest")) == ("result", digest), result
+        assert result["score"]["passed"]
+    serve.stop()
 
 
 def test_another_rubric_at_the_same_place(fleet, helped, bench, tmp_path):
