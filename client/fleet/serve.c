@@ -255,7 +255,9 @@ static int open_serve(struct program_state *state, const struct bus_options *bus
     if (r == 0)
         r = open_events(state);
     if (r == 0)
-        servepast_clear(&state->past, serve->bus, serve->options.name, serve->instance);
+        r = servepast_claim(&state->past, serve->bus, serve->options.name, serve->instance, fault);
+    if (r == 0)
+        servepast_clear(&state->past);
     return r;
 }
 

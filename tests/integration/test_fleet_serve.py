@@ -518,6 +518,22 @@ def test_jobs_that_are_older_than_the_patience(fleet):
     serve.stop()
 
 
+def test_two_of_one_name(fleet):
+    """The second would take away what the first has in the queue."""
+    fleet.add_host("a")
+    first = Serve(fleet, "--name", "x", name="first")
+    with first.connect() as client:
+        client.submit("job", {"kind": "sandbox", "argv": ["/bin/sleep", "3"]})
+        second = Serve(fleet, "--name", "x", name="second", wait=False)
+        assert second.process.wait(DEADLINE) == 3
+        assert "another fleet serve of the fleet rubricd is called x and runs: give one of them another --name" in second.log()
+        assert not second.socket.exists()
+        assert client.recv_answer("job")["type"] == "result"
+    first.stop()
+    third = Serve(fleet, "--name", "x", name="third")  # the name is free again
+    third.stop()
+
+
 def test_a_batch_while_the_server_restarts(fleet, serve, tmp_path):
     fleet.add_host("b")
     jobs = write_jobs(tmp_path / "jobs", [echo(f"j{i}") for i in range(2000)])
