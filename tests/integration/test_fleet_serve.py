@@ -156,8 +156,10 @@ def test_numbers_are_those_of_started(serve):
     """The number of a job is the same in started, in the result and in the status, whichever daemon runs it."""
     with serve.connect() as client, serve.connect() as other:
         client.submit("a", ECHO)
-        number = started(client, "a")["job_no"]
-        assert client.recv_answer("a")["job_no"] == number
+        messages = [client.recv()]
+        while messages[-1]["type"] == "started":  # a job that is over at once may have none
+            messages.append(client.recv())
+        assert len({message["job_no"] for message in messages}) == 1, messages
         client.submit("b", SLEEP)
         number = started(client, "b")["job_no"]
 
