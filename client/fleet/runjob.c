@@ -21,8 +21,8 @@ _unused_ static bool may_follow(enum runjob_state from, enum runjob_state to)
             TO(RUNJOB_SENDING) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
         [RUNJOB_SENDING] =
             TO(RUNJOB_QUEUED) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
-        [RUNJOB_QUEUED] = TO(RUNJOB_STORING) | TO(RUNJOB_SENDING) | TO(RUNJOB_READING) |
-                          TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
+        [RUNJOB_QUEUED] =
+            TO(RUNJOB_LOOKING) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
         [RUNJOB_READING] = TO(RUNJOB_OVER),
     };
 #undef TO
@@ -205,23 +205,25 @@ static bool on_found(void *arg, natsMsg *reply)
     if (api_sequence(reply) == 0 && api_status(reply) != 404)
         return true;
     job->request = 0;
-    if (api_sequence(reply) == 0)
-        queue(job); /* it has become too old */
-    else if (is_of(job, reply))
+    if (api_sequence(reply) == 0) {
+        queue(job); /* it has become too old; or nobody has stored one yet */
+    } else if (is_of(job, reply)) {
         pass_on(job, reply);
-    else
+    } else {
+        job->known_seq = api_sequence(reply);
         clear(job);
+    }
     return false;
 }
 
 /* Fetches the result that is there. */
 static void look(struct runjob *job)
 {
-    char subject[API_SUBJECT_SIZE], text[64];
+    char subject[NAMES_SUBJECT_SIZE], request[API_SUBJECT_SIZE];
     runjob_enter(job, RUNJOB_LOOKING);
-    api_subject("DIRECT.GET", bus_fleet(job->bus), STREAM_RESULTS, NULL, subject, sizeof(subject));
-    int n = snprintf(text, sizeof(text), "{\"seq\":%" PRIu64 "}", job->known_seq);
-    job->request = bus_request(job->bus, subject, NULL, text, (size_t)n, on_found, job);
+    names_of_run(bus_fleet(job->bus), STREAM_RESULTS, job->run, job->token, subject);
+    api_direct_last(bus_fleet(job->bus), STREAM_RESULTS, subject, request, sizeof(request));
+    job->request = bus_request(job->bus, request, NULL, "", 0, on_found, job);
 }
 
 void runjob_begin(struct runjob *job)
@@ -237,13 +239,15 @@ void runjob_begin(struct runjob *job)
 void runjob_send_again(struct runjob *job, int64_t before_ms)
 {
     if (job->state == RUNJOB_QUEUED && job->queued_ms < before_ms)
-        queue(job);
+        look(job);
 }
 
 bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq)
 {
-    /* One that is stored again may be answered meanwhile: it was in the queue before. */
-    if (job->state != RUNJOB_STORING && job->state != RUNJOB_SENDING && job->state != RUNJOB_QUEUED)
+    /* One that is looked for or stored again may be answered meanwhile: it was in the queue before.
+     */
+    if (job->state != RUNJOB_LOOKING && job->state != RUNJOB_STORING &&
+        job->state != RUNJOB_SENDING && job->state != RUNJOB_QUEUED)
         return false;
     job->blob = blob_free(job->blob);
     bus_forget(job->bus, job->request);
@@ -287,7 +291,7 @@ void runjob_withdraw(struct runjob *job)
     job->is_cancelled = true;
     if (job->state == RUNJOB_SENDING)
         return; /* goes on when it is queued */
-    if (job->state == RUNJOB_QUEUED)
+    if (job->state == RUNJOB_QUEUED || (job->state == RUNJOB_LOOKING && job->queued_ms > 0))
         take_back(job);
     (void)snprintf(subject, sizeof(subject), "%s.cancel", bus_fleet(job->bus));
     int length = snprintf(text, sizeof(text), "%s %s", job->run, job->token);

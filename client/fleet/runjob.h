@@ -62,8 +62,10 @@ struct runjob {
 /* Begins with a job that is filled in up to known_seq. */
 void runjob_begin(struct runjob *job);
 
-/* Puts the job into the queue once more if it was put there before BEFORE_MS: a server may have
- * lost it, or its result after it was acknowledged. If the queue has it still, nothing changes; if
+/* Looks whether the result of a job that was put into the queue before BEFORE_MS is there, because
+ * a server whose disk was lost may give one a number that the reader has passed; and puts the job
+ * into the queue once more if it is not: a server may have lost it, or its result after it was
+ * acknowledged. If the queue has it still, nothing changes; if
  * it does not, the job may run twice, and has one result all the same. */
 void runjob_send_again(struct runjob *job, int64_t before_ms);
 

@@ -139,6 +139,35 @@ static void queue_it(struct runjob *job)
     assert_int_equal(job->state, RUNJOB_QUEUED);
 }
 
+/* Has JOB, which has had no answer for long, looked for: there is none. */
+static void look_in_vain(struct runjob *job)
+{
+    natsMsg *nothing = message_of("", NULL);
+    runjob_send_again(job, INT64_MAX);
+    assert_int_equal(job->state, RUNJOB_LOOKING);
+    assert_int_equal(natsMsgHeader_Set(nothing, "Status", "404"), NATS_OK);
+    assert_false(seen.reply(job, nothing));
+    natsMsg_Destroy(nothing);
+}
+
+/* A server that has lost its disk may give a result a number that was read already. */
+static void test_a_result_that_the_reader_has_passed(void **state)
+{
+    struct runjob *job = large_job();
+    natsMsg *result = message_of("result", DIGEST_OF_JOB);
+    (void)state;
+    queue_it(job);
+    runjob_send_again(job, INT64_MAX);
+    assert_int_equal(job->state, RUNJOB_LOOKING);
+    assert_int_equal(natsMsgHeader_Set(result, "Nats-Sequence", "9"), NATS_OK);
+    assert_false(seen.reply(job, result));
+    assert_int_equal(job->state, RUNJOB_OVER);
+    assert_int_equal(seen.answered, 1);
+    assert_int_equal(seen.uploads, 1);
+    natsMsg_Destroy(result);
+    runjob_free(job);
+}
+
 /* The body of a job that may be lost is stored again; its result can come in that moment. */
 static void test_an_answer_while_the_body_is_stored_again(void **state)
 {
@@ -146,7 +175,7 @@ static void test_an_answer_while_the_body_is_stored_again(void **state)
     natsMsg *result = message_of("result", DIGEST_OF_JOB);
     (void)state;
     queue_it(job);
-    runjob_send_again(job, INT64_MAX);
+    look_in_vain(job);
     assert_int_equal(job->state, RUNJOB_STORING);
     assert_int_equal(seen.uploads, 2);
     unsigned forgotten = seen.forgotten;
@@ -180,6 +209,7 @@ static void test_a_foreign_answer_while_the_body_is_stored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_result_that_the_reader_has_passed),
         cmocka_unit_test(test_an_answer_while_the_body_is_stored_again),
         cmocka_unit_test(test_a_foreign_answer_while_the_body_is_stored),
     };
