@@ -104,9 +104,25 @@ static bool try_remove(const struct benchcache *cache, const char *name)
     return true;
 }
 
-void benchcache_drop(const struct benchcache *cache, const char *digest)
+/* Takes the directory NAME that FD is open on out of the cache, whoever else uses it, and closes
+ * FD. Its files stay for as long as somebody has it locked. */
+static void put_away(const struct benchcache *cache, const char *name, int take_fd)
 {
-    (void)try_remove(cache, digest);
+    struct stat opened, named;
+    char old[32];
+    bool is_it = fstat(take_fd, &opened) == 0 &&
+                 fstatat(cache->fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+    name_own(OLD, old);
+    is_it = is_it && renameat(cache->fd, name, cache->fd, old) == 0;
+    (void)close_fd(take_fd);
+    if (is_it)
+        (void)try_remove(cache, old);
+}
+
+void benchcache_drop(const struct benchcache *cache, const char *digest, int take_lock)
+{
+    put_away(cache, digest, take_lock);
 }
 
 /* --- the bound ---------------------------------------------------------------------------- */
@@ -169,11 +185,21 @@ static DIR *list_cache(const struct benchcache *cache)
     return dir;
 }
 
+static void remove_left_overs(const struct benchcache *cache, const char *prefix)
+{
+    const struct dirent *entry;
+    _cleanup_(close_dir) DIR *dir = list_cache(cache);
+    while (dir && (entry = readdir(dir)) != NULL)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            (void)try_remove(cache, entry->d_name);
+}
+
 /* Removes what was used longest ago until the cache is as small as it is to be. */
 static void make_room(const struct benchcache *cache)
 {
     struct kept_list list = {.n = 0};
     const struct dirent *entry;
+    remove_left_overs(cache, OLD); /* what was in use when it was put away */
     _cleanup_(close_dir) DIR *dir = list_cache(cache);
     while (dir && (entry = readdir(dir)) != NULL)
         if (manifest_is_digest(entry->d_name) && add_kept(cache, entry->d_name, &list) < 0)
@@ -184,16 +210,6 @@ static void make_room(const struct benchcache *cache)
         if (try_remove(cache, list.items[i].name))
             list.bytes -= list.items[i].bytes;
     free(list.items);
-}
-
-static void remove_left_overs(const struct benchcache *cache)
-{
-    const struct dirent *entry;
-    _cleanup_(close_dir) DIR *dir = list_cache(cache);
-    while (dir && (entry = readdir(dir)) != NULL)
-        if (strncmp(entry->d_name, NEW, strlen(NEW)) == 0 ||
-            strncmp(entry->d_name, OLD, strlen(OLD)) == 0)
-            (void)try_remove(cache, entry->d_name);
 }
 
 /* --- opening ------------------------------------------------------------------------------ */
@@ -255,7 +271,8 @@ int benchcache_open(const char *path, uint64_t max_bytes, struct benchcache *ret
         (void)fault_set(fault, "%.200s: %s", path, strerror(-r));
         return r;
     }
-    remove_left_overs(&cache);
+    remove_left_overs(&cache, NEW);
+    remove_left_overs(&cache, OLD);
     *ret = cache;
     return 0;
 }
@@ -267,13 +284,18 @@ void benchcache_close(struct benchcache *cache)
     cache->path = NULL;
 }
 
+static bool has_rubric(int fd, const char *task_class)
+{
+    char rubric[NAME_MAX + 16];
+    (void)snprintf(rubric, sizeof(rubric), "%s/rubric.py", task_class);
+    return faccessat(fd, rubric, R_OK, AT_EACCESS) == 0;
+}
+
 int benchcache_use(const struct benchcache *cache, const char *digest, const char *task_class,
                    char ret_root[PATH_MAX])
 {
-    char rubric[NAME_MAX + 16];
     _cleanup_close_ int fd = open_locked(cache, digest, LOCK_SH);
-    (void)snprintf(rubric, sizeof(rubric), "%s/rubric.py", task_class);
-    if (fd < 0 || faccessat(fd, rubric, R_OK, AT_EACCESS) < 0 ||
+    if (fd < 0 || !has_rubric(fd, task_class) ||
         snprintf(ret_root, PATH_MAX, "%s/%s", cache->path, digest) >= PATH_MAX)
         return -ENOENT;
     (void)futimens(fd, NULL); /* when it was last used */
@@ -359,13 +381,32 @@ static int open_target(const struct benchcache *cache, const char *digest)
     return fd;
 }
 
+/* Renames what was written to its place, and keeps others from removing it. 1: another worker has
+ * put the same there; -EAGAIN: a damaged copy was there, and now is not. */
+static int give_name(const struct benchcache *cache, const struct benchcache_writer *writer,
+                     const char *digest, const char *task_class, int *ret_lock)
+{
+    _cleanup_close_ int target = open_target(cache, digest);
+    if (target < 0)
+        return target;
+    int r = renameat(cache->fd, writer->name, target, task_class) < 0 ? -errno : 0;
+    if (r < 0 && r != -ENOTEMPTY && r != -EEXIST && r != -ENOTDIR)
+        return r;
+    if (r < 0 && !has_rubric(target, task_class)) {
+        put_away(cache, digest, TAKE_FD(target));
+        return -EAGAIN;
+    }
+    *ret_lock = TAKE_FD(target);
+    return r < 0;
+}
+
 int benchcache_end(const struct benchcache *cache, struct benchcache_writer *writer,
                    const char *digest, const char *task_class)
 {
-    _cleanup_close_ int target = open_target(cache, digest);
-    int r = target < 0 ? target : 0;
-    if (r == 0 && renameat(cache->fd, writer->name, target, task_class) < 0)
-        r = errno == ENOTEMPTY || errno == EEXIST ? 1 : -errno;
+    _cleanup_close_ int lock = -1; /* until there is room */
+    int r = -EAGAIN;
+    for (int tries = 0; r == -EAGAIN && tries < TRIES_MAX; tries++)
+        r = give_name(cache, writer, digest, task_class, &lock);
     if (r == 0)
         writer->fd = close_fd(writer->fd);
     benchcache_abandon(cache, writer);

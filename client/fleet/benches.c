@@ -79,9 +79,9 @@ int benches_use(const struct benches *benches, const char *digest, const char *t
     return benchcache_use(&benches->cache, digest, task_class, ret_root);
 }
 
-void benches_drop(const struct benches *benches, const char *digest)
+void benches_drop(const struct benches *benches, const char *digest, int take_lock)
 {
-    benchcache_drop(&benches->cache, digest);
+    benchcache_drop(&benches->cache, digest, take_lock);
 }
 
 void benches_forget(struct bench_wait *wait)

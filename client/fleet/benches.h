@@ -31,8 +31,8 @@ struct benches *benches_free(struct benches *benches);
 int benches_use(const struct benches *benches, const char *digest, const char *task_class,
                 char ret_root[PATH_MAX]);
 
-/* Removes what the daemon says has changed. */
-void benches_drop(const struct benches *benches, const char *digest);
+/* As benchcache_drop(), for what the daemon says has changed. */
+void benches_drop(const struct benches *benches, const char *digest, int take_lock);
 
 /* Fetches the directory with DIGEST for TASK_CLASS, once for all who wait. WAIT->done is called
  * later, or at once if nothing can be begun or it could not be had a moment ago. */

@@ -74,11 +74,9 @@ bool taskbench_lacks(const struct taskbench *bench, const struct message *messag
 
 void taskbench_fetch(struct taskbench *bench)
 {
-    bool was_changed = bench->lock >= 0;
     bench->fetched++;
-    bench->lock = close_fd(bench->lock);
-    if (was_changed)
-        benches_drop(bench->benches, bench->digest);
+    if (bench->lock >= 0)
+        benches_drop(bench->benches, bench->digest, TAKE_FD(bench->lock));
     benches_fetch(bench->benches, bench->digest, bench->task_class, &bench->wait);
 }
 

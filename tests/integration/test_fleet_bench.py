@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Rubrics in a fleet: a job runs with the rubric that it names on every host, or says that none has it."""
 
+import errno
 import hashlib
 import json
 import os
 import shutil
 
 import pytest
-from conftest import PASSING, open_up
+from conftest import DEADLINE, PASSING, open_up, wait_until
 from fleet_hosts import (
     make_fleet,  # noqa: F401
     need_fleet,
@@ -25,6 +26,22 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 import helper
 print(json.dumps({"passed": helper.GOOD, "score": 1, "breakdown": {}, "failure_modes": []}))
 """
+
+# Waits until the test closes the gate, if there is one.
+WAITS_AT_GATE = """
+gate = os.path.dirname(__file__) + "/../gate"
+if os.path.exists(gate):
+    open(gate, "rb").read()
+"""
+
+
+def open_gate(path):
+    """Returns a descriptor once a job waits at PATH, and None before."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        assert error.errno == errno.ENXIO
+        return None
 
 
 @pytest.fixture(name="helped")
@@ -160,6 +177,46 @@ def test_a_changed_cache_is_found_out(fleet, helped, bench, tmp_path):
     assert done.returncode == 0, done.stderr
     assert read_results(tmp_path / "2")["x"]["score"]["passed"]
     assert digest_of(cache_of(fleet, "a") / digest / "h") == digest
+
+
+def test_a_file_of_the_cache_was_deleted(fleet, helped, bench, tmp_path):
+    """A cleaner of temporary files may take any file out of a copy."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    digest = digest_of(bench.root / "h")
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped}])
+    assert fleet.run("batch", "--output", tmp_path / "0", jobs).returncode == 0
+    for name in ("rubric.py", "lib/helper.py"):
+        (cache_of(fleet, "a") / digest / "h" / name).unlink()
+        out = tmp_path / name.replace("/", "-")
+        done = fleet.run("batch", "--retries", "0", "--output", out, jobs)
+        assert done.returncode == 0, (name, done.stderr, read_results(out))
+        assert read_results(out)["x"]["score"]["passed"]
+        assert digest_of(cache_of(fleet, "a") / digest / "h") == digest
+        assert cached(fleet, "a") == [digest], "the damaged copy is gone"
+
+
+def test_a_copy_that_is_in_use_was_changed(fleet, bench, tmp_path):
+    """While a job runs with a copy, another one finds it changed, and gets a fresh one all the same."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    bench.rubric(HELPED + WAITS_AT_GATE, name="h")
+    (bench.root / "h" / "lib").mkdir()
+    (bench.root / "h" / "lib" / "helper.py").write_text("GOOD = True\n")
+    digest = digest_of(bench.root / "h")
+    copy = cache_of(fleet, "a") / digest
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **bench.job(name="h")}])
+    assert fleet.run("batch", "--output", tmp_path / "0", jobs).returncode == 0
+    os.mkfifo(copy / "gate", 0o644)
+    (copy / "gate").chmod(0o644)
+    first = fleet.start("batch", "--output", tmp_path / "1", jobs)
+    gate = wait_until(lambda: open_gate(copy / "gate"), "the first job is at the gate")
+    (copy / "h" / "lib" / "helper.py").write_text("GOOD = False\n")
+    done = fleet.run("batch", "--retries", "0", "--output", tmp_path / "2", jobs)
+    os.close(gate)
+    assert done.returncode == 0, (done.stderr, read_results(tmp_path / "2"))
+    assert read_results(tmp_path / "2")["x"]["score"]["passed"]
+    assert first.wait(DEADLINE) == 0
+    assert read_results(tmp_path / "1")["x"]["score"]["passed"]
+    assert digest_of(copy / "h") == digest
 
 
 def test_a_name_that_leads_out_of_the_cache(fleet, helped, bench, tmp_path):

@@ -174,7 +174,7 @@ static void test_the_oldest_goes(void **state)
 {
     static const char orders[][2] = {{'b', 'c'}, {'c', 'b'}};
     struct fixture *f = *state;
-    char hex[RUBRICDIR_DIGEST_SIZE];
+    char hex[RUBRICDIR_DIGEST_SIZE], root[PATH_MAX];
     for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
         f->cache.max_bytes = MANY;
         store(f, 'b', "b");
@@ -185,22 +185,49 @@ static void test_the_oldest_goes(void **state)
         store(f, 'd', "d");
         assert_false(has(f, orders[i][0]));
         assert_true(has(f, orders[i][1]));
-        benchcache_drop(&f->cache, digest('d', hex));
+        benchcache_drop(&f->cache, digest('d', hex), use(f, 'd', root));
     }
 }
 
+/* What is in use keeps its files when it is dropped, and a fresh copy has its place. */
 static void test_drop(void **state)
 {
     struct fixture *f = *state;
     char root[PATH_MAX], hex[RUBRICDIR_DIGEST_SIZE];
+    size_t descriptors = count_descriptors();
+    store(f, 'a', "a");
+    int first = use(f, 'a', root), second = use(f, 'a', root), third = use(f, 'a', root);
+    benchcache_drop(&f->cache, digest('a', hex), first);
+    assert_false(has(f, 'a'));
+    assert_int_equal(faccessat(second, "c/rubric.py", F_OK, 0), 0);
+    store(f, 'a', "a");
+    benchcache_drop(&f->cache, digest('a', hex), second);
+    assert_true(has(f, 'a')); /* it is not the one that SECOND is open on */
+    assert_int_equal(faccessat(third, "c/rubric.py", F_OK, 0), 0);
+    benchcache_drop(&f->cache, digest('a', hex), third);
+    store(f, 'b', "b"); /* which removes what nobody uses any more */
+    assert_int_equal(count_entries(f->cache.path), 4);
+    benchcache_drop(&f->cache, digest('a', hex), use(f, 'a', root));
+    assert_false(has(f, 'a'));
+    assert_int_equal(count_entries(f->cache.path), 3);
+    assert_int_equal(count_descriptors(), descriptors);
+}
+
+/* A copy without its rubric is none: a fresh one takes its place, even while it is in use. */
+static void test_a_damaged_copy_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    char root[PATH_MAX];
     store(f, 'a', "a");
     int fd = use(f, 'a', root);
-    benchcache_drop(&f->cache, digest('a', hex));
-    assert_true(has(f, 'a'));
+    assert_int_equal(unlinkat(fd, "c/rubric.py", 0), 0);
+    assert_int_equal(use(f, 'a', root), -ENOENT);
+    store(f, 'a', "a");
+    int fresh = use(f, 'a', root);
+    assert_true(fresh >= 0);
+    assert_int_equal(faccessat(fd, "c/a/b/run", F_OK, 0), 0); /* its users keep the rest */
     (void)close(fd);
-    benchcache_drop(&f->cache, digest('a', hex));
-    assert_false(has(f, 'a'));
-    assert_int_equal(count_entries(f->cache.path), 2);
+    (void)close(fresh);
 }
 
 /* A file in the place of a directory, or a link, is nothing that is written through. */
@@ -246,6 +273,7 @@ int main(void)
         TEST(test_bound),
         TEST(test_the_oldest_goes),
         TEST(test_drop),
+        TEST(test_a_damaged_copy_is_replaced),
         TEST(test_writes_stay_inside),
         TEST(test_names_and_paths),
     };
