@@ -249,6 +249,33 @@ static int make_path(const char *path)
     return 0;
 }
 
+/* Opens the directory at PATH, and makes it if there is none. Negative errno. */
+static int open_directory(const char *path)
+{
+    int r = make_path(path);
+    if (r < 0)
+        return r;
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
+        return -errno;
+    return TAKE_FD(fd);
+}
+
+/* Somebody may have removed the cache, or have put another directory in its place. */
+static int open_again(struct benchcache *cache)
+{
+    struct stat opened, named;
+    if (fstat(cache->fd, &opened) == 0 && stat(cache->path, &named) == 0 &&
+        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
+        return 0;
+    int fd = open_directory(cache->path);
+    if (fd < 0)
+        return fd;
+    (void)close_fd(cache->fd);
+    cache->fd = fd;
+    return 0;
+}
+
 int benchcache_open(const char *path, uint64_t max_bytes, struct benchcache *ret,
                     struct fault *fault)
 {
@@ -259,15 +286,12 @@ int benchcache_open(const char *path, uint64_t max_bytes, struct benchcache *ret
     path = path ? path : usual;
     if (path[0] != '/')
         return fault_set(fault, "%.200s: expected an absolute path", path);
-    int r = make_path(path);
-    if (r == 0)
-        cache.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r == 0 && (cache.fd < 0 || faccessat(cache.fd, ".", W_OK, AT_EACCESS) < 0))
-        r = -errno;
+    cache.fd = open_directory(path);
+    int r = MIN(cache.fd, 0);
     if (r == 0 && !(cache.path = strdup(path)))
         r = -ENOMEM;
     if (r < 0) {
-        (void)close_fd(cache.fd);
+        (void)close_fd(MAX(cache.fd, -1));
         (void)fault_set(fault, "%.200s: %s", path, strerror(-r));
         return r;
     }
@@ -304,9 +328,12 @@ int benchcache_use(const struct benchcache *cache, const char *digest, const cha
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-int benchcache_begin(const struct benchcache *cache, struct benchcache_writer *ret)
+int benchcache_begin(struct benchcache *cache, struct benchcache_writer *ret)
 {
     struct benchcache_writer writer = BENCHCACHE_WRITER_NULL;
+    int r = open_again(cache);
+    if (r < 0)
+        return r;
     name_own(NEW, writer.name);
     if (mkdirat(cache->fd, writer.name, DIRECTORY_MODE) < 0)
         return -errno;
@@ -365,7 +392,8 @@ int benchcache_write(const struct benchcache_writer *writer, const struct manife
     return fchmod(fd, file->is_executable ? PROGRAM_MODE : FILE_MODE) < 0 ? -errno : 0;
 }
 
-/* Makes the directory of DIGEST, and keeps others from removing it. */
+/* Makes the directory of DIGEST in the place of whatever else has its name, and keeps others from
+ * removing it. */
 static int open_target(const struct benchcache *cache, const char *digest)
 {
     int fd = -ENOENT;
@@ -373,6 +401,8 @@ static int open_target(const struct benchcache *cache, const char *digest)
         if (mkdirat(cache->fd, digest, DIRECTORY_MODE) < 0 && errno != EEXIST)
             return -errno;
         fd = open_locked(cache, digest, LOCK_SH);
+        if (fd == -ENOTDIR || fd == -ELOOP)
+            (void)unlinkat(cache->fd, digest, 0);
     }
     if (fd >= 0 && fchmod(fd, DIRECTORY_MODE) < 0) {
         (void)close_fd(fd);

@@ -58,7 +58,8 @@ struct benchcache_writer {
         .fd = -1               \
     }
 
-int benchcache_begin(const struct benchcache *cache, struct benchcache_writer *ret);
+/* Makes the cache again if its directory is gone. Negative errno. */
+int benchcache_begin(struct benchcache *cache, struct benchcache_writer *ret);
 
 /* Writes FILE, whose contents are the N bytes at DATA. The name has been checked, and the file is
  * new. Negative errno. */

@@ -15,8 +15,8 @@ struct benches;
 
 /* Embedded in what waits for a rubric. */
 struct bench_wait {
-    /* WHY is NULL if the cache has it now. */
-    void (*done)(struct bench_wait *wait, const char *why);
+    /* WHY is NULL if the cache has it now. IS_LOCAL: this host is why, not the fleet. */
+    void (*done)(struct bench_wait *wait, const char *why, bool is_local);
     bool is_waiting;
     LIST_ENTRY(bench_wait) link;
 };

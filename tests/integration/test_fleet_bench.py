@@ -219,6 +219,59 @@ def test_a_copy_that_is_in_use_was_changed(fleet, bench, tmp_path):
     assert digest_of(copy / "h") == digest
 
 
+def test_the_cache_is_removed(fleet, helped, bench, tmp_path):
+    """The worker makes it again, and what has the name of a copy and is none makes way."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    digest = digest_of(bench.root / "h")
+    place = cache_of(fleet, "a") / digest
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped}])
+    (tmp_path / "elsewhere").mkdir()
+    for i, spoil in enumerate(
+        (
+            lambda: shutil.rmtree(cache_of(fleet, "a")),
+            lambda: (shutil.rmtree(place), place.write_text("")),
+            lambda: (shutil.rmtree(place), place.symlink_to(tmp_path / "elsewhere")),
+        )
+    ):
+        spoil()
+        done = fleet.run("batch", "--output", tmp_path / f"out{i}", jobs)
+        assert done.returncode == 0, (i, done.stderr)
+        assert read_results(tmp_path / f"out{i}")["x"]["score"]["passed"]
+        assert digest_of(place / "h") == digest
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_the_cache_cannot_hold_it(fleet, helped, tmp_path):
+    """That is the host's trouble: the worker complains, and nobody is told to push what is there."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    shutil.rmtree(cache_of(fleet, "a"))
+    cache_of(fleet, "a").write_text("")
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped}])
+    done = fleet.run("batch", "--retries", "0", "--output", tmp_path / "out", jobs)
+    assert done.returncode == 4, done.stderr
+    error = read_results(tmp_path / "out")["x"]
+    assert (error["code"], error["retriable"]) == ("internal", True)
+    assert "the last one is a (" in error["message"] and "Not a directory" in error["message"]
+    assert "push-bench" not in error["message"]
+    assert "the rubric of h cannot run here: " in fleet.workers[0].log()
+
+
+def test_a_copy_that_the_daemon_cannot_use(fleet, helped, tmp_path):
+    """A directory without a rubric is fetched in vain: the job goes back, and the error says why."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    manifest = f"rubric-directory 1\n{hashlib.sha256(b'x').hexdigest()} 1 - other.py\n".encode()
+    name = hashlib.sha256(manifest).hexdigest()
+    with fleet.server.connect() as nats:
+        nats.request(f"rubricd.inputs.{name}.0", manifest)
+        nats.request(f"rubricd.inputs.{hashlib.sha256(b'x').hexdigest()}.0", b"x")
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped, "rubric_digest": name}])
+    done = fleet.run("batch", "--retries", "0", "--output", tmp_path / "out", jobs)
+    assert done.returncode == 4, done.stderr
+    error = read_results(tmp_path / "out")["x"]
+    assert (error["code"], error["retriable"]) == ("internal", True)
+    assert "the daemon cannot use the copy that was fetched: not_permitted: " in error["message"]
+
+
 def test_a_name_that_leads_out_of_the_cache(fleet, helped, bench, tmp_path):
     """Whoever may publish jobs does not choose where the worker writes."""
     add_host(fleet, "a")

@@ -61,7 +61,7 @@ static void write_file(const struct benchcache_writer *writer, const char *name,
     assert_int_equal(benchcache_write(writer, &file, text, strlen(text)), 0);
 }
 
-static void store(const struct fixture *f, char c, const char *text)
+static void store(struct fixture *f, char c, const char *text)
 {
     struct benchcache_writer writer = BENCHCACHE_WRITER_NULL;
     char hex[RUBRICDIR_DIGEST_SIZE];
@@ -230,6 +230,30 @@ static void test_a_damaged_copy_is_replaced(void **state)
     (void)close(fresh);
 }
 
+/* A cache that somebody has removed is made again, and what has a digest's name makes way. */
+static void test_the_cache_is_made_again(void **state)
+{
+    struct fixture *f = *state;
+    char root[PATH_MAX], hex[RUBRICDIR_DIGEST_SIZE];
+    size_t descriptors = count_descriptors();
+    store(f, 'a', "a");
+    remove_tree(f->cache.path);
+    assert_int_equal(symlinkat("/tmp", f->cache.fd, "link"), -1); /* it is removed */
+    store(f, 'a', "a");
+    int fd = use(f, 'a', root);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(symlinkat(f->path, f->cache.fd, digest('b', hex)), 0);
+    store(f, 'b', "b");
+    assert_int_equal(symlinkat("/nowhere", f->cache.fd, digest('c', hex)), 0);
+    store(f, 'c', "c");
+    fd = use(f, 'b', root);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(count_entries(f->path), 3); /* nothing was written through the link */
+    assert_int_equal(count_descriptors(), descriptors);
+}
+
 /* A file in the place of a directory, or a link, is nothing that is written through. */
 static void test_writes_stay_inside(void **state)
 {
@@ -274,6 +298,7 @@ int main(void)
         TEST(test_the_oldest_goes),
         TEST(test_drop),
         TEST(test_a_damaged_copy_is_replaced),
+        TEST(test_the_cache_is_made_again),
         TEST(test_writes_stay_inside),
         TEST(test_names_and_paths),
     };
