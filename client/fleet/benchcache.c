@@ -249,16 +249,42 @@ static int make_path(const char *path)
     return 0;
 }
 
-/* Opens the directory at PATH, and makes it if there is none. Negative errno. */
-static int open_directory(const char *path)
+/* Whoever may write to the cache chooses what jobs run, and what a worker removes. */
+static int check_access(int fd, const char *path, struct fault *fault)
 {
-    int r = make_path(path);
-    if (r < 0)
-        return r;
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
+    struct stat st;
+    if (fstat(fd, &st) < 0)
         return -errno;
-    return TAKE_FD(fd);
+    if (st.st_uid != geteuid())
+        (void)fault_set(fault,
+                        "%.200s: it belongs to user %u, who could change the rubrics in it: chown "
+                        "it to user %u, who runs the worker, or name another one with --cache",
+                        path, st.st_uid, geteuid());
+    else if (st.st_mode & (S_IWGRP | S_IWOTH))
+        (void)fault_set(fault,
+                        "%.200s: others may write to it (mode %04o), who could change the rubrics "
+                        "in it: chmod go-w it, or name another one with --cache",
+                        path, st.st_mode & 07777U);
+    else
+        return 0;
+    return -EPERM;
+}
+
+/* Opens the directory at PATH, and makes it if there is none. Negative errno with FAULT. */
+static int open_directory(const char *path, struct fault *fault)
+{
+    _cleanup_close_ int fd = -1;
+    int r = make_path(path);
+    if (r == 0)
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r == 0 && (fd < 0 || faccessat(fd, ".", W_OK, AT_EACCESS) < 0))
+        r = -errno;
+    if (r < 0) {
+        (void)fault_set(fault, "%.200s: %s", path, strerror(-r));
+        return r;
+    }
+    r = check_access(fd, path, fault);
+    return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* Somebody may have removed the cache, or have put another directory in its place. */
@@ -268,7 +294,7 @@ static int open_again(struct benchcache *cache)
     if (fstat(cache->fd, &opened) == 0 && stat(cache->path, &named) == 0 &&
         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
         return 0;
-    int fd = open_directory(cache->path);
+    int fd = open_directory(cache->path, NULL);
     if (fd < 0)
         return fd;
     (void)close_fd(cache->fd);
@@ -286,19 +312,32 @@ int benchcache_open(const char *path, uint64_t max_bytes, struct benchcache *ret
     path = path ? path : usual;
     if (path[0] != '/')
         return fault_set(fault, "%.200s: expected an absolute path", path);
-    cache.fd = open_directory(path);
-    int r = MIN(cache.fd, 0);
-    if (r == 0 && !(cache.path = strdup(path)))
-        r = -ENOMEM;
-    if (r < 0) {
-        (void)close_fd(MAX(cache.fd, -1));
-        (void)fault_set(fault, "%.200s: %s", path, strerror(-r));
-        return r;
+    cache.fd = open_directory(path, fault);
+    if (cache.fd < 0)
+        return cache.fd;
+    cache.path = strdup(path);
+    if (!cache.path) {
+        (void)close_fd(cache.fd);
+        (void)fault_set(fault, "out of memory");
+        return -ENOMEM;
     }
     remove_left_overs(&cache, NEW);
     remove_left_overs(&cache, OLD);
     *ret = cache;
     return 0;
+}
+
+bool benchcache_is_closed(const struct benchcache *cache, char ret_at[PATH_MAX])
+{
+    struct stat st;
+    if (!realpath(cache->path, ret_at))
+        return false;
+    for (char *end = strchr(ret_at, '\0'); end > ret_at; end = strrchr(ret_at, '/')) {
+        *end = '\0'; /* one directory less each time */
+        if (stat(ret_at, &st) == 0 && !(st.st_mode & S_IXOTH))
+            return true;
+    }
+    return false;
 }
 
 void benchcache_close(struct benchcache *cache)

@@ -36,9 +36,13 @@ bool benchcache_is_task_class(const char *name);
 
 /* Opens the cache at PATH, and makes it if there is none. PATH may be NULL: the cache directory of
  * systemd ($CACHE_DIRECTORY), $XDG_CACHE_HOME/rubricd-fleet, or ~/.cache/rubricd-fleet. Negative
- * errno with FAULT. */
+ * errno with FAULT; -EPERM: it is not ours, or others may write to it. */
 int benchcache_open(const char *path, uint64_t max_bytes, struct benchcache *ret,
                     struct fault *fault);
+
+/* Whether others may not enter the cache, or one of the directories that it is in, whose path then
+ * is in RET_AT. Jobs may be unable to read what is there. */
+bool benchcache_is_closed(const struct benchcache *cache, char ret_at[PATH_MAX]);
 
 void benchcache_close(struct benchcache *cache);
 

@@ -272,6 +272,19 @@ def test_a_copy_that_the_daemon_cannot_use(fleet, helped, tmp_path):
     assert "the daemon cannot use the copy that was fetched: not_permitted: " in error["message"]
 
 
+def test_a_cache_that_others_may_change_or_not_read(fleet, tmp_path):
+    """Whoever may write to the cache chooses what jobs run; who may not enter it cannot run them."""
+    cache = cache_of(fleet, "a")
+    cache.mkdir()
+    cache.chmod(0o777)
+    done = fleet.run("worker", "--name", "a", "--socket", tmp_path / "none", "--cache", cache)
+    assert done.returncode != 0
+    assert f"{cache}: others may write to it (mode 0777)" in done.stderr
+    cache.chmod(0o700)
+    worker = add_host(fleet, "a")
+    assert f"{cache} may not be entered by other accounts" in worker.log()
+
+
 def test_a_name_that_leads_out_of_the_cache(fleet, helped, bench, tmp_path):
     """Whoever may publish jobs does not choose where the worker writes."""
     add_host(fleet, "a")
@@ -320,6 +333,7 @@ def test_a_worker_is_killed_while_it_fetches(fleet, helped, bench, tmp_path):
     """What it leaves over goes when the next one begins, and the job runs."""
     left = cache_of(fleet, "a") / ".new-0123456789abcdef"
     left.mkdir(parents=True)
+    cache_of(fleet, "a").chmod(0o755)
     (left / "rubric.py").write_text("half")
     open_up(cache_of(fleet, "a"))
     add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")

@@ -288,6 +288,43 @@ static void test_names_and_paths(void **state)
     assert_string_equal(fault.text, "/dev/null/x: Not a directory");
 }
 
+/* Whoever may write to the cache chooses what jobs run. */
+static void test_others_may_not_write(void **state)
+{
+    struct fixture *f = *state;
+    struct benchcache other = BENCHCACHE_NULL;
+    struct fault fault = FAULT_NULL;
+    static const mode_t modes[] = {0775, 0757, 01777};
+    for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+        assert_int_equal(fchmod(f->cache.fd, modes[i]), 0);
+        assert_int_equal(benchcache_open(f->cache.path, MANY, &other, &fault), -EPERM);
+        assert_non_null(strstr(fault.text, "/some/where: others may write to it (mode "));
+        assert_int_equal(other.fd, -1);
+    }
+    assert_int_equal(fchmod(f->cache.fd, 0755), 0);
+    assert_int_equal(benchcache_open(f->cache.path, MANY, &other, &fault), 0);
+    benchcache_close(&other);
+    if (geteuid() != 0)
+        return; /* only root gives directories away */
+    assert_int_equal(fchown(f->cache.fd, 65534, -1), 0);
+    assert_int_equal(benchcache_open(f->cache.path, MANY, &other, &fault), -EPERM);
+    assert_non_null(strstr(fault.text, "/some/where: it belongs to user 65534, who could"));
+}
+
+static void test_a_closed_directory_is_named(void **state)
+{
+    const struct fixture *f = *state;
+    char at[PATH_MAX], some[80];
+    (void)snprintf(some, sizeof(some), "%s/some", f->path);
+    const char *const closed[] = {f->cache.path, some, f->path};
+    for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+        assert_true(benchcache_is_closed(&f->cache, at));
+        assert_string_equal(at, closed[i]);
+        assert_int_equal(chmod(at, 0711), 0);
+    }
+    assert_false(benchcache_is_closed(&f->cache, at));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -301,6 +338,8 @@ int main(void)
         TEST(test_the_cache_is_made_again),
         TEST(test_writes_stay_inside),
         TEST(test_names_and_paths),
+        TEST(test_others_may_not_write),
+        TEST(test_a_closed_directory_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
