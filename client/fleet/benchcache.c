@@ -104,9 +104,25 @@ static bool try_remove(const struct benchcache *cache, const char *name)
     return true;
 }
 
-void benchcache_drop(const struct benchcache *cache, const char *digest)
+/* Takes the directory NAME that FD is open on out of the cache, whoever else uses it, and closes
+ * FD. Its files stay for as long as somebody has it locked. */
+static void put_away(const struct benchcache *cache, const char *name, int take_fd)
 {
-    (void)try_remove(cache, digest);
+    struct stat opened, named;
+    char old[32];
+    bool is_it = fstat(take_fd, &opened) == 0 &&
+                 fstatat(cache->fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+    name_own(OLD, old);
+    is_it = is_it && renameat(cache->fd, name, cache->fd, old) == 0;
+    (void)close_fd(take_fd);
+    if (is_it)
+        (void)try_remove(cache, old);
+}
+
+void benchcache_drop(const struct benchcache *cache, const char *digest, int take_lock)
+{
+    put_away(cache, digest, take_lock);
 }
 
 /* --- the bound ---------------------------------------------------------------------------- */
@@ -169,11 +185,21 @@ static DIR *list_cache(const struct benchcache *cache)
     return dir;
 }
 
+static void remove_left_overs(const struct benchcache *cache, const char *prefix)
+{
+    const struct dirent *entry;
+    _cleanup_(close_dir) DIR *dir = list_cache(cache);
+    while (dir && (entry = readdir(dir)) != NULL)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            (void)try_remove(cache, entry->d_name);
+}
+
 /* Removes what was used longest ago until the cache is as small as it is to be. */
 static void make_room(const struct benchcache *cache)
 {
     struct kept_list list = {.n = 0};
     const struct dirent *entry;
+    remove_left_overs(cache, OLD); /* what was in use when it was put away */
     _cleanup_(close_dir) DIR *dir = list_cache(cache);
     while (dir && (entry = readdir(dir)) != NULL)
         if (manifest_is_digest(entry->d_name) && add_kept(cache, entry->d_name, &list) < 0)
@@ -184,16 +210,6 @@ static void make_room(const struct benchcache *cache)
         if (try_remove(cache, list.items[i].name))
             list.bytes -= list.items[i].bytes;
     free(list.items);
-}
-
-static void remove_left_overs(const struct benchcache *cache)
-{
-    const struct dirent *entry;
-    _cleanup_(close_dir) DIR *dir = list_cache(cache);
-    while (dir && (entry = readdir(dir)) != NULL)
-        if (strncmp(entry->d_name, NEW, strlen(NEW)) == 0 ||
-            strncmp(entry->d_name, OLD, strlen(OLD)) == 0)
-            (void)try_remove(cache, entry->d_name);
 }
 
 /* --- opening ------------------------------------------------------------------------------ */
@@ -233,6 +249,59 @@ static int make_path(const char *path)
     return 0;
 }
 
+/* Whoever may write to the cache chooses what jobs run, and what a worker removes. */
+static int check_access(int fd, const char *path, struct fault *fault)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (st.st_uid != geteuid())
+        (void)fault_set(fault,
+                        "%.200s: it belongs to user %u, who could change the rubrics in it: chown "
+                        "it to user %u, who runs the worker, or name another one with --cache",
+                        path, st.st_uid, geteuid());
+    else if (st.st_mode & (S_IWGRP | S_IWOTH))
+        (void)fault_set(fault,
+                        "%.200s: others may write to it (mode %04o), who could change the rubrics "
+                        "in it: chmod go-w it, or name another one with --cache",
+                        path, st.st_mode & 07777U);
+    else
+        return 0;
+    return -EPERM;
+}
+
+/* Opens the directory at PATH, and makes it if there is none. Negative errno with FAULT. */
+static int open_directory(const char *path, struct fault *fault)
+{
+    _cleanup_close_ int fd = -1;
+    int r = make_path(path);
+    if (r == 0)
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r == 0 && (fd < 0 || faccessat(fd, ".", W_OK, AT_EACCESS) < 0))
+        r = -errno;
+    if (r < 0) {
+        (void)fault_set(fault, "%.200s: %s", path, strerror(-r));
+        return r;
+    }
+    r = check_access(fd, path, fault);
+    return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* Somebody may have removed the cache, or have put another directory in its place. */
+static int open_again(struct benchcache *cache)
+{
+    struct stat opened, named;
+    if (fstat(cache->fd, &opened) == 0 && stat(cache->path, &named) == 0 &&
+        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
+        return 0;
+    int fd = open_directory(cache->path, NULL);
+    if (fd < 0)
+        return fd;
+    (void)close_fd(cache->fd);
+    cache->fd = fd;
+    return 0;
+}
+
 int benchcache_open(const char *path, uint64_t max_bytes, struct benchcache *ret,
                     struct fault *fault)
 {
@@ -243,21 +312,32 @@ int benchcache_open(const char *path, uint64_t max_bytes, struct benchcache *ret
     path = path ? path : usual;
     if (path[0] != '/')
         return fault_set(fault, "%.200s: expected an absolute path", path);
-    int r = make_path(path);
-    if (r == 0)
-        cache.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r == 0 && (cache.fd < 0 || faccessat(cache.fd, ".", W_OK, AT_EACCESS) < 0))
-        r = -errno;
-    if (r == 0 && !(cache.path = strdup(path)))
-        r = -ENOMEM;
-    if (r < 0) {
+    cache.fd = open_directory(path, fault);
+    if (cache.fd < 0)
+        return cache.fd;
+    cache.path = strdup(path);
+    if (!cache.path) {
         (void)close_fd(cache.fd);
-        (void)fault_set(fault, "%.200s: %s", path, strerror(-r));
-        return r;
+        (void)fault_set(fault, "out of memory");
+        return -ENOMEM;
     }
-    remove_left_overs(&cache);
+    remove_left_overs(&cache, NEW);
+    remove_left_overs(&cache, OLD);
     *ret = cache;
     return 0;
+}
+
+bool benchcache_is_closed(const struct benchcache *cache, char ret_at[PATH_MAX])
+{
+    struct stat st;
+    if (!realpath(cache->path, ret_at))
+        return false;
+    for (char *end = strchr(ret_at, '\0'); end > ret_at; end = strrchr(ret_at, '/')) {
+        *end = '\0'; /* one directory less each time */
+        if (stat(ret_at, &st) == 0 && !(st.st_mode & S_IXOTH))
+            return true;
+    }
+    return false;
 }
 
 void benchcache_close(struct benchcache *cache)
@@ -267,13 +347,18 @@ void benchcache_close(struct benchcache *cache)
     cache->path = NULL;
 }
 
+static bool has_rubric(int fd, const char *task_class)
+{
+    char rubric[NAME_MAX + 16];
+    (void)snprintf(rubric, sizeof(rubric), "%s/rubric.py", task_class);
+    return faccessat(fd, rubric, R_OK, AT_EACCESS) == 0;
+}
+
 int benchcache_use(const struct benchcache *cache, const char *digest, const char *task_class,
                    char ret_root[PATH_MAX])
 {
-    char rubric[NAME_MAX + 16];
     _cleanup_close_ int fd = open_locked(cache, digest, LOCK_SH);
-    (void)snprintf(rubric, sizeof(rubric), "%s/rubric.py", task_class);
-    if (fd < 0 || faccessat(fd, rubric, R_OK, AT_EACCESS) < 0 ||
+    if (fd < 0 || !has_rubric(fd, task_class) ||
         snprintf(ret_root, PATH_MAX, "%s/%s", cache->path, digest) >= PATH_MAX)
         return -ENOENT;
     (void)futimens(fd, NULL); /* when it was last used */
@@ -282,9 +367,12 @@ int benchcache_use(const struct benchcache *cache, const char *digest, const cha
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-int benchcache_begin(const struct benchcache *cache, struct benchcache_writer *ret)
+int benchcache_begin(struct benchcache *cache, struct benchcache_writer *ret)
 {
     struct benchcache_writer writer = BENCHCACHE_WRITER_NULL;
+    int r = open_again(cache);
+    if (r < 0)
+        return r;
     name_own(NEW, writer.name);
     if (mkdirat(cache->fd, writer.name, DIRECTORY_MODE) < 0)
         return -errno;
@@ -343,7 +431,8 @@ int benchcache_write(const struct benchcache_writer *writer, const struct manife
     return fchmod(fd, file->is_executable ? PROGRAM_MODE : FILE_MODE) < 0 ? -errno : 0;
 }
 
-/* Makes the directory of DIGEST, and keeps others from removing it. */
+/* Makes the directory of DIGEST in the place of whatever else has its name, and keeps others from
+ * removing it. */
 static int open_target(const struct benchcache *cache, const char *digest)
 {
     int fd = -ENOENT;
@@ -351,6 +440,8 @@ static int open_target(const struct benchcache *cache, const char *digest)
         if (mkdirat(cache->fd, digest, DIRECTORY_MODE) < 0 && errno != EEXIST)
             return -errno;
         fd = open_locked(cache, digest, LOCK_SH);
+        if (fd == -ENOTDIR || fd == -ELOOP)
+            (void)unlinkat(cache->fd, digest, 0);
     }
     if (fd >= 0 && fchmod(fd, DIRECTORY_MODE) < 0) {
         (void)close_fd(fd);
@@ -359,13 +450,32 @@ static int open_target(const struct benchcache *cache, const char *digest)
     return fd;
 }
 
+/* Renames what was written to its place, and keeps others from removing it. 1: another worker has
+ * put the same there; -EAGAIN: a damaged copy was there, and now is not. */
+static int give_name(const struct benchcache *cache, const struct benchcache_writer *writer,
+                     const char *digest, const char *task_class, int *ret_lock)
+{
+    _cleanup_close_ int target = open_target(cache, digest);
+    if (target < 0)
+        return target;
+    int r = renameat(cache->fd, writer->name, target, task_class) < 0 ? -errno : 0;
+    if (r < 0 && r != -ENOTEMPTY && r != -EEXIST && r != -ENOTDIR)
+        return r;
+    if (r < 0 && !has_rubric(target, task_class)) {
+        put_away(cache, digest, TAKE_FD(target));
+        return -EAGAIN;
+    }
+    *ret_lock = TAKE_FD(target);
+    return r < 0;
+}
+
 int benchcache_end(const struct benchcache *cache, struct benchcache_writer *writer,
                    const char *digest, const char *task_class)
 {
-    _cleanup_close_ int target = open_target(cache, digest);
-    int r = target < 0 ? target : 0;
-    if (r == 0 && renameat(cache->fd, writer->name, target, task_class) < 0)
-        r = errno == ENOTEMPTY || errno == EEXIST ? 1 : -errno;
+    _cleanup_close_ int lock = -1; /* until there is room */
+    int r = -EAGAIN;
+    for (int tries = 0; r == -EAGAIN && tries < TRIES_MAX; tries++)
+        r = give_name(cache, writer, digest, task_class, &lock);
     if (r == 0)
         writer->fd = close_fd(writer->fd);
     benchcache_abandon(cache, writer);

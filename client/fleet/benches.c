@@ -26,6 +26,7 @@ struct fetch {
 struct missing {
     char digest[RUBRICDIR_DIGEST_SIZE];
     char why[FAULT_MAX];
+    bool is_local;
     int64_t until_ms;
 };
 
@@ -79,9 +80,9 @@ int benches_use(const struct benches *benches, const char *digest, const char *t
     return benchcache_use(&benches->cache, digest, task_class, ret_root);
 }
 
-void benches_drop(const struct benches *benches, const char *digest)
+void benches_drop(const struct benches *benches, const char *digest, int take_lock)
 {
-    benchcache_drop(&benches->cache, digest);
+    benchcache_drop(&benches->cache, digest, take_lock);
 }
 
 void benches_forget(struct bench_wait *wait)
@@ -94,31 +95,33 @@ void benches_forget(struct bench_wait *wait)
 
 /* --- one directory ------------------------------------------------------------------------ */
 
-static void note_missing(struct benches *benches, const char *digest, const char *why)
+static void note_missing(struct benches *benches, const char *digest, const char *why,
+                         bool is_local)
 {
     struct missing *missing = &benches->missing[benches->next_missing++ % MISSING_MAX];
+    missing->is_local = is_local;
     missing->until_ms = monotonic_ms() + MISSING_MS;
     (void)snprintf(missing->digest, sizeof(missing->digest), "%s", digest);
     (void)snprintf(missing->why, sizeof(missing->why), "%s", why);
 }
 
-/* Returns why the directory could not be had a moment ago; NULL: nobody has asked. */
-static const char *find_missing(const struct benches *benches, const char *digest)
+/* Returns that the directory could not be had a moment ago; NULL: nobody has asked. */
+static const struct missing *find_missing(const struct benches *benches, const char *digest)
 {
     for (size_t i = 0; i < MISSING_MAX; i++)
         if (strcmp(benches->missing[i].digest, digest) == 0 &&
             monotonic_ms() < benches->missing[i].until_ms)
-            return benches->missing[i].why;
+            return &benches->missing[i];
     return NULL;
 }
 
 /* Tells all who wait, one of whom may ask for it again. */
-static void finish(struct fetch *fetch, const char *why)
+static void finish(struct fetch *fetch, const char *why, bool is_local)
 {
     LIST_HEAD(, bench_wait) waits;
     LIST_INIT(&waits);
     if (why)
-        note_missing(fetch->benches, fetch->digest, why);
+        note_missing(fetch->benches, fetch->digest, why, is_local);
     while (!LIST_EMPTY(&fetch->waits)) {
         struct bench_wait *wait = LIST_FIRST(&fetch->waits);
         LIST_REMOVE(wait, link);
@@ -128,16 +131,17 @@ static void finish(struct fetch *fetch, const char *why)
     while (!LIST_EMPTY(&waits)) {
         struct bench_wait *wait = LIST_FIRST(&waits);
         benches_forget(wait);
-        wait->done(wait, why);
+        wait->done(wait, why, is_local);
     }
 }
 
+/* The cache cannot hold it. */
 static void fail(struct fetch *fetch, const char *name, int error)
 {
     char why[PATH_MAX + 128];
     (void)snprintf(why, sizeof(why), "%s/%s: %s", fetch->benches->cache.path, name,
                    strerror(error));
-    finish(fetch, why);
+    finish(fetch, why, true);
 }
 
 static void fetch_next(struct fetch *fetch);
@@ -151,7 +155,7 @@ static void on_file(void *arg, struct bytes *text, const char *why)
     if (why || text->length != file->size) {
         (void)snprintf(whole, sizeof(whole), "%s: %s", file->name,
                        why ? why : "it has not the size that it should have");
-        finish(fetch, whole);
+        finish(fetch, whole, false);
         return;
     }
     int r = benchcache_write(&fetch->writer, file, text->data, text->length);
@@ -177,7 +181,7 @@ static void fetch_next(struct fetch *fetch)
         blobs_ref(fetch->benches->bus, NULL, file->size, file->digest, ref);
         fetch->blob = blob_down(fetch->benches->bus, ref, on_file, fetch);
         if (!fetch->blob)
-            finish(fetch, "out of memory");
+            finish(fetch, "out of memory", true);
         return;
     }
     if (r == 0)
@@ -186,7 +190,7 @@ static void fetch_next(struct fetch *fetch)
     if (r < 0)
         fail(fetch, fetch->digest, -r);
     else
-        finish(fetch, NULL);
+        finish(fetch, NULL, false);
 }
 
 static void on_manifest(void *arg, struct bytes *text, const char *why)
@@ -195,12 +199,12 @@ static void on_manifest(void *arg, struct bytes *text, const char *why)
     struct fault fault = FAULT_NULL;
     fetch->blob = blob_free(fetch->blob);
     if (why) {
-        finish(fetch, why);
+        finish(fetch, why, false);
         return;
     }
     int r = manifest_parse(text->data, text->length, &fetch->manifest, &fault);
     if (r < 0) {
-        finish(fetch, *fault.text ? fault.text : strerror(-r));
+        finish(fetch, *fault.text ? fault.text : strerror(-r), r == -ENOMEM);
         return;
     }
     r = benchcache_begin(&fetch->benches->cache, &fetch->writer);
@@ -233,10 +237,10 @@ static struct fetch *begin(struct benches *benches, const char *digest, const ch
 void benches_fetch(struct benches *benches, const char *digest, const char *task_class,
                    struct bench_wait *wait)
 {
-    const char *why = find_missing(benches, digest);
+    const struct missing *missing = find_missing(benches, digest);
     struct fetch *fetch;
-    if (why) {
-        wait->done(wait, why);
+    if (missing) {
+        wait->done(wait, missing->why, missing->is_local);
         return;
     }
     LIST_FOREACH(fetch, &benches->fetches, link)
@@ -245,7 +249,7 @@ void benches_fetch(struct benches *benches, const char *digest, const char *task
     if (!fetch)
         fetch = begin(benches, digest, task_class);
     if (!fetch) {
-        wait->done(wait, "out of memory");
+        wait->done(wait, "out of memory", true);
         return;
     }
     wait->is_waiting = true;

@@ -15,8 +15,8 @@ struct benches;
 
 /* Embedded in what waits for a rubric. */
 struct bench_wait {
-    /* WHY is NULL if the cache has it now. */
-    void (*done)(struct bench_wait *wait, const char *why);
+    /* WHY is NULL if the cache has it now. IS_LOCAL: this host is why, not the fleet. */
+    void (*done)(struct bench_wait *wait, const char *why, bool is_local);
     bool is_waiting;
     LIST_ENTRY(bench_wait) link;
 };
@@ -31,8 +31,8 @@ struct benches *benches_free(struct benches *benches);
 int benches_use(const struct benches *benches, const char *digest, const char *task_class,
                 char ret_root[PATH_MAX]);
 
-/* Removes what the daemon says has changed. */
-void benches_drop(const struct benches *benches, const char *digest);
+/* As benchcache_drop(), for what the daemon says has changed. */
+void benches_drop(const struct benches *benches, const char *digest, int take_lock);
 
 /* Fetches the directory with DIGEST for TASK_CLASS, once for all who wait. WAIT->done is called
  * later, or at once if nothing can be begun or it could not be had a moment ago. */

@@ -211,24 +211,28 @@ static bool lacks_tests(struct task *task, const struct message *message)
            task->tests_lost++ < TESTS_LOST_MAX;
 }
 
-/* Hands back a job whose rubric can be had neither here nor from the fleet, or gives it up. */
-static void do_without_bench(struct task *task, const char *why)
+/* Hands back a job whose rubric can be had neither here nor from the fleet, or gives it up.
+ * IS_LOCAL: another host may do better. */
+static void do_without_bench(struct task *task, const char *why, bool is_local)
 {
     char reason[FAULT_MAX];
+    if (is_local)
+        bus_complain(task->bus, "the rubric of %s cannot run here: %s; handing its jobs back",
+                     task->bench.task_class, why);
     if (task->delivery.delivered < TASKBENCH_DELIVERIES_MAX) {
         task->back = TASKBENCH_BACK;
         hand_back(task);
         return;
     }
-    taskbench_reason(&task->bench, why, reason);
-    publish_error(task, "rubric_not_found", reason, false);
+    taskbench_reason(&task->bench, why, is_local ? task->worker : NULL, reason);
+    publish_error(task, is_local ? "internal" : "rubric_not_found", reason, is_local);
 }
 
-static void on_bench(struct bench_wait *wait, const char *why)
+static void on_bench(struct bench_wait *wait, const char *why, bool is_local)
 {
     struct task *task = container_of(wait, struct task, bench.wait);
     if (why)
-        do_without_bench(task, why);
+        do_without_bench(task, why, is_local);
     else
         fetch(task); /* finds it in the cache */
 }
@@ -261,6 +265,7 @@ static void on_answered(struct lane_job *job, struct message *message)
 {
     struct task *task = container_of(job, struct task, job);
     const char *code = message->type == MESSAGE_ERROR ? message_text(message, "code") : "";
+    char why[FAULT_MAX];
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
     bool was_ended = strcmp(code, "cancelled") == 0 || strcmp(code, "draining") == 0;
     if (task->is_cancelled && was_ended) {
@@ -271,6 +276,8 @@ static void on_answered(struct lane_job *job, struct message *message)
         fetch(task);
     } else if (taskbench_lacks(&task->bench, message)) {
         fetch_bench(task);
+    } else if (taskbench_was_in_vain(&task->bench, message, why)) {
+        do_without_bench(task, why, true);
     } else if (is_to_run_again(task, message)) {
         starve(task);
     } else if (taskresult_restore(message, task->job.id, &task->id, &text) == 0 &&

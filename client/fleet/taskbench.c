@@ -53,7 +53,8 @@ int taskbench_use(struct taskbench *bench, struct bytes *body)
     return 0;
 }
 
-bool taskbench_is_missing(const struct taskbench *bench, const struct message *message)
+/* Whether MESSAGE says that the host has not this rubric. */
+static bool is_missing(const struct taskbench *bench, const struct message *message)
 {
     static const char *const codes[] = {"another_rubric", "rubric_not_found", "not_permitted"};
     const char *code = message->type == MESSAGE_ERROR ? message_text(message, "code") : NULL;
@@ -69,27 +70,43 @@ bool taskbench_is_missing(const struct taskbench *bench, const struct message *m
 
 bool taskbench_lacks(const struct taskbench *bench, const struct message *message)
 {
-    return bench->benches && bench->fetched < FETCHES_MAX && taskbench_is_missing(bench, message);
+    return bench->benches && bench->fetched < FETCHES_MAX && is_missing(bench, message);
+}
+
+bool taskbench_was_in_vain(const struct taskbench *bench, const struct message *message,
+                           char ret[FAULT_MAX])
+{
+    if (!bench->benches || bench->fetched < FETCHES_MAX || !is_missing(bench, message))
+        return false;
+    struct fault fault = FAULT_NULL;
+    (void)fault_set(&fault, "the daemon cannot use the copy that was fetched: %.40s: %.300s",
+                    message_text(message, "code"), message_text(message, "message"));
+    (void)snprintf(ret, FAULT_MAX, "%s", fault.text);
+    return true;
 }
 
 void taskbench_fetch(struct taskbench *bench)
 {
-    bool was_changed = bench->lock >= 0;
     bench->fetched++;
-    bench->lock = close_fd(bench->lock);
-    if (was_changed)
-        benches_drop(bench->benches, bench->digest);
+    if (bench->lock >= 0)
+        benches_drop(bench->benches, bench->digest, TAKE_FD(bench->lock));
     benches_fetch(bench->benches, bench->digest, bench->task_class, &bench->wait);
 }
 
-void taskbench_reason(const struct taskbench *bench, const char *why, char ret[FAULT_MAX])
+void taskbench_reason(const struct taskbench *bench, const char *why, const char *host,
+                      char ret[FAULT_MAX])
 {
     struct fault fault = FAULT_NULL;
-    (void)fault_set(
-        &fault,
-        "none of the hosts that were tried (%d times) has the rubric of %.100s with the "
-        "digest %s, and the fleet has not got it (%.150s): `rubricctl fleet push-bench` "
-        "stores it there",
-        TASKBENCH_DELIVERIES_MAX, bench->task_class, bench->digest, why);
+    if (host)
+        (void)fault_set(&fault,
+                        "none of the hosts that were tried (%d times) could run the rubric of "
+                        "%.100s with the digest %s; the last one is %.64s (%.200s)",
+                        TASKBENCH_DELIVERIES_MAX, bench->task_class, bench->digest, host, why);
+    else
+        (void)fault_set(&fault,
+                        "none of the hosts that were tried (%d times) has the rubric of %.100s "
+                        "with the digest %s, and the fleet has not got it (%.150s): `rubricctl "
+                        "fleet push-bench` stores it there",
+                        TASKBENCH_DELIVERIES_MAX, bench->task_class, bench->digest, why);
     (void)snprintf(ret, FAULT_MAX, "%s", fault.text);
 }

@@ -38,11 +38,14 @@ int taskbench_use(struct taskbench *bench, struct bytes *body);
 /* Whether MESSAGE, an answer, says that the host has not this rubric, and fetching it may help. */
 bool taskbench_lacks(const struct taskbench *bench, const struct message *message);
 
-/* Whether MESSAGE says so. */
-bool taskbench_is_missing(const struct taskbench *bench, const struct message *message);
+/* Whether MESSAGE says so although it was fetched as often as may help. Writes why to RET. */
+bool taskbench_was_in_vain(const struct taskbench *bench, const struct message *message,
+                           char ret[FAULT_MAX]);
 
 /* Fetches the directory; bench->wait.done is called. */
 void taskbench_fetch(struct taskbench *bench);
 
-/* Says that the rubric was not to be had, because of WHY. */
-void taskbench_reason(const struct taskbench *bench, const char *why, char ret[FAULT_MAX]);
+/* Says that the rubric was not to be had, because of WHY. HOST is the one that says so of itself;
+ * NULL: the fleet does not have it. */
+void taskbench_reason(const struct taskbench *bench, const char *why, const char *host,
+                      char ret[FAULT_MAX]);

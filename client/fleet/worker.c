@@ -432,6 +432,7 @@ static void worker_deinit(struct worker *worker)
 static int open_cache(struct worker *worker, const struct worker_options *options,
                       struct fault *fault)
 {
+    char closed[PATH_MAX];
     struct benchcache cache = BENCHCACHE_NULL;
     uint64_t bytes = (uint64_t)(options->cache_mib ? options->cache_mib : CACHE_MIB_DEFAULT) << 20;
     int r = benchcache_open(options->cache, bytes, &cache, fault);
@@ -442,6 +443,10 @@ static int open_cache(struct worker *worker, const struct worker_options *option
         fault->text[0] = '\0';
         return 0;
     }
+    if (benchcache_is_closed(&cache, closed))
+        complain("%s may not be entered by other accounts, so that jobs may be unable to read the "
+                 "rubrics in %s: chmod o+x it, or name another cache with --cache",
+                 closed, cache.path);
     r = benches_new(worker->bus, &cache, &worker->benches);
     benchcache_close(&cache);
     return r;

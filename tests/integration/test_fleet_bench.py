@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Rubrics in a fleet: a job runs with the rubric that it names on every host, or says that none has it."""
 
+import errno
 import hashlib
 import json
 import os
 import shutil
 
 import pytest
-from conftest import PASSING, open_up
+from conftest import DEADLINE, PASSING, open_up, wait_until
 from fleet_hosts import (
     make_fleet,  # noqa: F401
     need_fleet,
@@ -26,6 +27,22 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 import helper
 print(json.dumps({"passed": helper.GOOD, "score": 1, "breakdown": {}, "failure_modes": []}))
 """
+
+# Waits until the test closes the gate, if there is one.
+WAITS_AT_GATE = """
+gate = os.path.dirname(__file__) + "/../gate"
+if os.path.exists(gate):
+    open(gate, "rb").read()
+"""
+
+
+def open_gate(path):
+    """Returns a descriptor once a job waits at PATH, and None before."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        assert error.errno == errno.ENXIO
+        return None
 
 
 @pytest.fixture(name="helped")
@@ -177,6 +194,112 @@ def test_a_changed_cache_is_found_out(fleet, helped, bench, tmp_path):
     assert digest_of(cache_of(fleet, "a") / digest / "h") == digest
 
 
+def test_a_file_of_the_cache_was_deleted(fleet, helped, bench, tmp_path):
+    """A cleaner of temporary files may take any file out of a copy."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    digest = digest_of(bench.root / "h")
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped}])
+    assert fleet.run("batch", "--output", tmp_path / "0", jobs).returncode == 0
+    for name in ("rubric.py", "lib/helper.py"):
+        (cache_of(fleet, "a") / digest / "h" / name).unlink()
+        out = tmp_path / name.replace("/", "-")
+        done = fleet.run("batch", "--retries", "0", "--output", out, jobs)
+        assert done.returncode == 0, (name, done.stderr, read_results(out))
+        assert read_results(out)["x"]["score"]["passed"]
+        assert digest_of(cache_of(fleet, "a") / digest / "h") == digest
+        assert cached(fleet, "a") == [digest], "the damaged copy is gone"
+
+
+def test_a_copy_that_is_in_use_was_changed(fleet, bench, tmp_path):
+    """While a job runs with a copy, another one finds it changed, and gets a fresh one all the same."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    bench.rubric(HELPED + WAITS_AT_GATE, name="h")
+    (bench.root / "h" / "lib").mkdir()
+    (bench.root / "h" / "lib" / "helper.py").write_text("GOOD = True\n")
+    digest = digest_of(bench.root / "h")
+    copy = cache_of(fleet, "a") / digest
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **bench.job(name="h")}])
+    assert fleet.run("batch", "--output", tmp_path / "0", jobs).returncode == 0
+    os.mkfifo(copy / "gate", 0o644)
+    (copy / "gate").chmod(0o644)
+    first = fleet.start("batch", "--output", tmp_path / "1", jobs)
+    gate = wait_until(lambda: open_gate(copy / "gate"), "the first job is at the gate")
+    (copy / "h" / "lib" / "helper.py").write_text("GOOD = False\n")
+    done = fleet.run("batch", "--retries", "0", "--output", tmp_path / "2", jobs)
+    os.close(gate)
+    assert done.returncode == 0, (done.stderr, read_results(tmp_path / "2"))
+    assert read_results(tmp_path / "2")["x"]["score"]["passed"]
+    assert first.wait(DEADLINE) == 0
+    assert read_results(tmp_path / "1")["x"]["score"]["passed"]
+    assert digest_of(copy / "h") == digest
+
+
+def test_the_cache_is_removed(fleet, helped, bench, tmp_path):
+    """The worker makes it again, and what has the name of a copy and is none makes way."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    digest = digest_of(bench.root / "h")
+    place = cache_of(fleet, "a") / digest
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped}])
+    (tmp_path / "elsewhere").mkdir()
+    for i, spoil in enumerate(
+        (
+            lambda: shutil.rmtree(cache_of(fleet, "a")),
+            lambda: (shutil.rmtree(place), place.write_text("")),
+            lambda: (shutil.rmtree(place), place.symlink_to(tmp_path / "elsewhere")),
+        )
+    ):
+        spoil()
+        done = fleet.run("batch", "--output", tmp_path / f"out{i}", jobs)
+        assert done.returncode == 0, (i, done.stderr)
+        assert read_results(tmp_path / f"out{i}")["x"]["score"]["passed"]
+        assert digest_of(place / "h") == digest
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_the_cache_cannot_hold_it(fleet, helped, tmp_path):
+    """That is the host's trouble: the worker complains, and nobody is told to push what is there."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    shutil.rmtree(cache_of(fleet, "a"))
+    cache_of(fleet, "a").write_text("")
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped}])
+    done = fleet.run("batch", "--retries", "0", "--output", tmp_path / "out", jobs)
+    assert done.returncode == 4, done.stderr
+    error = read_results(tmp_path / "out")["x"]
+    assert (error["code"], error["retriable"]) == ("internal", True)
+    assert "the last one is a (" in error["message"] and "Not a directory" in error["message"]
+    assert "push-bench" not in error["message"]
+    assert "the rubric of h cannot run here: " in fleet.workers[0].log()
+
+
+def test_a_copy_that_the_daemon_cannot_use(fleet, helped, tmp_path):
+    """A directory without a rubric is fetched in vain: the job goes back, and the error says why."""
+    add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
+    manifest = f"rubric-directory 1\n{hashlib.sha256(b'x').hexdigest()} 1 - other.py\n".encode()
+    name = hashlib.sha256(manifest).hexdigest()
+    with fleet.server.connect() as nats:
+        nats.request(f"rubricd.inputs.{name}.0", manifest)
+        nats.request(f"rubricd.inputs.{hashlib.sha256(b'x').hexdigest()}.0", b"x")
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped, "rubric_digest": name}])
+    done = fleet.run("batch", "--retries", "0", "--output", tmp_path / "out", jobs)
+    assert done.returncode == 4, done.stderr
+    error = read_results(tmp_path / "out")["x"]
+    assert (error["code"], error["retriable"]) == ("internal", True)
+    assert "the daemon cannot use the copy that was fetched: not_permitted: " in error["message"]
+
+
+def test_a_cache_that_others_may_change_or_not_read(fleet, tmp_path):
+    """Whoever may write to the cache chooses what jobs run; who may not enter it cannot run them."""
+    cache = cache_of(fleet, "a")
+    cache.mkdir()
+    cache.chmod(0o777)
+    done = fleet.run("worker", "--name", "a", "--socket", tmp_path / "none", "--cache", cache)
+    assert done.returncode != 0
+    assert f"{cache}: others may write to it (mode 0777)" in done.stderr
+    cache.chmod(0o700)
+    worker = add_host(fleet, "a")
+    assert f"{cache} may not be entered by other accounts" in worker.log()
+
+
 def test_a_name_that_leads_out_of_the_cache(fleet, helped, bench, tmp_path):
     """Whoever may publish jobs does not choose where the worker writes."""
     add_host(fleet, "a")
@@ -225,6 +348,7 @@ def test_a_worker_is_killed_while_it_fetches(fleet, helped, bench, tmp_path):
     """What it leaves over goes when the next one begins, and the job runs."""
     left = cache_of(fleet, "a") / ".new-0123456789abcdef"
     left.mkdir(parents=True)
+    cache_of(fleet, "a").chmod(0o755)
     (left / "rubric.py").write_text("half")
     open_up(cache_of(fleet, "a"))
     add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")

@@ -61,7 +61,7 @@ static void write_file(const struct benchcache_writer *writer, const char *name,
     assert_int_equal(benchcache_write(writer, &file, text, strlen(text)), 0);
 }
 
-static void store(const struct fixture *f, char c, const char *text)
+static void store(struct fixture *f, char c, const char *text)
 {
     struct benchcache_writer writer = BENCHCACHE_WRITER_NULL;
     char hex[RUBRICDIR_DIGEST_SIZE];
@@ -174,7 +174,7 @@ static void test_the_oldest_goes(void **state)
 {
     static const char orders[][2] = {{'b', 'c'}, {'c', 'b'}};
     struct fixture *f = *state;
-    char hex[RUBRICDIR_DIGEST_SIZE];
+    char hex[RUBRICDIR_DIGEST_SIZE], root[PATH_MAX];
     for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
         f->cache.max_bytes = MANY;
         store(f, 'b', "b");
@@ -185,22 +185,73 @@ static void test_the_oldest_goes(void **state)
         store(f, 'd', "d");
         assert_false(has(f, orders[i][0]));
         assert_true(has(f, orders[i][1]));
-        benchcache_drop(&f->cache, digest('d', hex));
+        benchcache_drop(&f->cache, digest('d', hex), use(f, 'd', root));
     }
 }
 
+/* What is in use keeps its files when it is dropped, and a fresh copy has its place. */
 static void test_drop(void **state)
 {
     struct fixture *f = *state;
     char root[PATH_MAX], hex[RUBRICDIR_DIGEST_SIZE];
+    size_t descriptors = count_descriptors();
+    store(f, 'a', "a");
+    int first = use(f, 'a', root), second = use(f, 'a', root), third = use(f, 'a', root);
+    benchcache_drop(&f->cache, digest('a', hex), first);
+    assert_false(has(f, 'a'));
+    assert_int_equal(faccessat(second, "c/rubric.py", F_OK, 0), 0);
+    store(f, 'a', "a");
+    benchcache_drop(&f->cache, digest('a', hex), second);
+    assert_true(has(f, 'a')); /* it is not the one that SECOND is open on */
+    assert_int_equal(faccessat(third, "c/rubric.py", F_OK, 0), 0);
+    benchcache_drop(&f->cache, digest('a', hex), third);
+    store(f, 'b', "b"); /* which removes what nobody uses any more */
+    assert_int_equal(count_entries(f->cache.path), 4);
+    benchcache_drop(&f->cache, digest('a', hex), use(f, 'a', root));
+    assert_false(has(f, 'a'));
+    assert_int_equal(count_entries(f->cache.path), 3);
+    assert_int_equal(count_descriptors(), descriptors);
+}
+
+/* A copy without its rubric is none: a fresh one takes its place, even while it is in use. */
+static void test_a_damaged_copy_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    char root[PATH_MAX];
     store(f, 'a', "a");
     int fd = use(f, 'a', root);
-    benchcache_drop(&f->cache, digest('a', hex));
-    assert_true(has(f, 'a'));
+    assert_int_equal(unlinkat(fd, "c/rubric.py", 0), 0);
+    assert_int_equal(use(f, 'a', root), -ENOENT);
+    store(f, 'a', "a");
+    int fresh = use(f, 'a', root);
+    assert_true(fresh >= 0);
+    assert_int_equal(faccessat(fd, "c/a/b/run", F_OK, 0), 0); /* its users keep the rest */
     (void)close(fd);
-    benchcache_drop(&f->cache, digest('a', hex));
-    assert_false(has(f, 'a'));
-    assert_int_equal(count_entries(f->cache.path), 2);
+    (void)close(fresh);
+}
+
+/* A cache that somebody has removed is made again, and what has a digest's name makes way. */
+static void test_the_cache_is_made_again(void **state)
+{
+    struct fixture *f = *state;
+    char root[PATH_MAX], hex[RUBRICDIR_DIGEST_SIZE];
+    size_t descriptors = count_descriptors();
+    store(f, 'a', "a");
+    remove_tree(f->cache.path);
+    assert_int_equal(symlinkat("/tmp", f->cache.fd, "link"), -1); /* it is removed */
+    store(f, 'a', "a");
+    int fd = use(f, 'a', root);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(symlinkat(f->path, f->cache.fd, digest('b', hex)), 0);
+    store(f, 'b', "b");
+    assert_int_equal(symlinkat("/nowhere", f->cache.fd, digest('c', hex)), 0);
+    store(f, 'c', "c");
+    fd = use(f, 'b', root);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(count_entries(f->path), 3); /* nothing was written through the link */
+    assert_int_equal(count_descriptors(), descriptors);
 }
 
 /* A file in the place of a directory, or a link, is nothing that is written through. */
@@ -237,6 +288,43 @@ static void test_names_and_paths(void **state)
     assert_string_equal(fault.text, "/dev/null/x: Not a directory");
 }
 
+/* Whoever may write to the cache chooses what jobs run. */
+static void test_others_may_not_write(void **state)
+{
+    struct fixture *f = *state;
+    struct benchcache other = BENCHCACHE_NULL;
+    struct fault fault = FAULT_NULL;
+    static const mode_t modes[] = {0775, 0757, 01777};
+    for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+        assert_int_equal(fchmod(f->cache.fd, modes[i]), 0);
+        assert_int_equal(benchcache_open(f->cache.path, MANY, &other, &fault), -EPERM);
+        assert_non_null(strstr(fault.text, "/some/where: others may write to it (mode "));
+        assert_int_equal(other.fd, -1);
+    }
+    assert_int_equal(fchmod(f->cache.fd, 0755), 0);
+    assert_int_equal(benchcache_open(f->cache.path, MANY, &other, &fault), 0);
+    benchcache_close(&other);
+    if (geteuid() != 0)
+        return; /* only root gives directories away */
+    assert_int_equal(fchown(f->cache.fd, 65534, -1), 0);
+    assert_int_equal(benchcache_open(f->cache.path, MANY, &other, &fault), -EPERM);
+    assert_non_null(strstr(fault.text, "/some/where: it belongs to user 65534, who could"));
+}
+
+static void test_a_closed_directory_is_named(void **state)
+{
+    const struct fixture *f = *state;
+    char at[PATH_MAX], some[80];
+    (void)snprintf(some, sizeof(some), "%s/some", f->path);
+    const char *const closed[] = {f->cache.path, some, f->path};
+    for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+        assert_true(benchcache_is_closed(&f->cache, at));
+        assert_string_equal(at, closed[i]);
+        assert_int_equal(chmod(at, 0711), 0);
+    }
+    assert_false(benchcache_is_closed(&f->cache, at));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -246,8 +334,12 @@ int main(void)
         TEST(test_bound),
         TEST(test_the_oldest_goes),
         TEST(test_drop),
+        TEST(test_a_damaged_copy_is_replaced),
+        TEST(test_the_cache_is_made_again),
         TEST(test_writes_stay_inside),
         TEST(test_names_and_paths),
+        TEST(test_others_may_not_write),
+        TEST(test_a_closed_directory_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
