@@ -21,6 +21,7 @@ from fleet_hosts import (
 need_fleet()
 
 NOWHERE = "nats://127.0.0.1:1"
+OF_SERVE = 'names that begin with "serve-" belong to fleet serve, which deletes such runs; take another'
 
 
 def run(*arguments, **kwargs):
@@ -67,6 +68,8 @@ def test_options_before_the_word_fleet():
     "arguments, message",
     [
         (["batch", "--run", "a.b", "x"], '--run "a.b": only letters, digits, _ and - are allowed'),
+        (["batch", "--run", "serve-x", "x"], f'--run "serve-x": {OF_SERVE}'),
+        (["grade", "--run", "serve-", "--samples", "x"], f'--run "serve-": {OF_SERVE}'),
         (["worker", "--name", ""], '--name "": expected 1 to 64 characters'),
         (["status", "--fleet", "a b"], '--fleet "a b": only letters, digits, _ and - are allowed'),
         (["status", "x"], 'status: unexpected argument "x"; see rubricctl fleet status --help'),
