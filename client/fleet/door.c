@@ -278,6 +278,17 @@ static bool keeps_starved(const struct command *command, const void *options)
     return command->shared.specs == engine_specs && engine->no_rerun_starved;
 }
 
+/* Checks the name of a run. 0, or -EINVAL with FAULT. */
+static int check_run(const char *run, struct fault *fault)
+{
+    if (strncmp(run, NAMES_SERVE_HEAD, strlen(NAMES_SERVE_HEAD)) == 0)
+        return fault_set(fault,
+                         "--run \"%.80s\": names that begin with \"" NAMES_SERVE_HEAD
+                         "\" belong to fleet serve, which deletes such runs; take another",
+                         run);
+    return names_check("--run", run, NAMES_RUN_MAX, fault);
+}
+
 enum exit_status door_run(const struct command *command, const struct globals *globals,
                           const void *options, const struct text_list *arguments)
 {
@@ -287,7 +298,7 @@ enum exit_status door_run(const struct command *command, const struct globals *g
     door.keeps_starved = keeps_starved(command, options);
     if (!door.options->run)
         name_run(door.run);
-    else if (names_check("--run", door.options->run, NAMES_RUN_MAX, &fault) < 0) {
+    else if (check_run(door.options->run, &fault) < 0) {
         complain("%s", fault.text);
         return STATUS_USAGE;
     } else {

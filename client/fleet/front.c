@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "front.h"
 
+#include "frontconsumers.h"
 #include "frontputs.h"
 #include "suited.h"
 
@@ -21,8 +22,6 @@
 /* Queue a job again that has had no answer for so long; after a lost connection. */
 #define AGAIN_MS 60000
 #define AGAIN_SOON_MS 5000
-#define PRIORITIES (NAMES_PRIORITY_MAX - NAMES_PRIORITY_MIN + 1)
-#define SECOND_NS INT64_C(1000000000)
 /* The value of an id: the sequence of its result, and whether that is a verdict. */
 #define VERDICT UINT64_C(1)
 
@@ -40,11 +39,10 @@ struct front {
     uint64_t last_no;
     struct frontputs *puts;
     struct frontbenches *benches;
-    bool has_consumer[PRIORITIES];
+    struct frontconsumers consumers;
     unsigned epoch;
     bool was_lost;    /* the connection, since the queue was looked after */
     int64_t again_ms; /* when to look for jobs that the queue may have lost */
-    size_t n_ending;  /* consumers that the server is asked about at the end */
 };
 
 /* --- jobs by token ------------------------------------------------------------------------ */
@@ -171,84 +169,6 @@ static void on_mark(void *arg, natsMsg *message)
                                job->id.length, "job_no", (json_int_t)job->job_no, "slot", 0));
 }
 
-/* --- the consumers of the run ------------------------------------------------------------- */
-
-/* Has the workers look at the list of consumers. */
-static void wake_workers(struct front *front)
-{
-    char wake[NAMES_SUBJECT_SIZE];
-    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(front->bus));
-    (void)bus_publish(front->bus, wake, NULL, "", 0);
-}
-
-static bool on_consumer(void *arg, natsMsg *reply)
-{
-    struct front *front = arg;
-    struct api_answer answer;
-    api_read(reply, &answer);
-    if (answer.outcome != API_OK) {
-        bus_complain(front->bus, "the run has no consumer yet: %s; trying again", answer.text);
-        return true;
-    }
-    wake_workers(front);
-    return false;
-}
-
-/* Sees to it that workers can pull jobs of this PRIORITY. */
-static void ensure_consumer(struct front *front, int64_t priority)
-{
-    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE], text[2 * NAMES_SUBJECT_SIZE];
-    const char *fleet = bus_fleet(front->bus);
-    bool *has = &front->has_consumer[priority - NAMES_PRIORITY_MIN];
-    if (*has)
-        return;
-    *has = true;
-    names_consumer(front->options.run, priority, name);
-    api_subject("CONSUMER.DURABLE.CREATE", fleet, STREAM_JOBS, name, subject, sizeof(subject));
-    int n = snprintf(text, sizeof(text),
-                     "{\"stream_name\":\"%s-jobs\",\"config\":{\"durable_name\":\"%s\","
-                     "\"description\":\"%s\",\"ack_policy\":\"explicit\",\"ack_wait\":%" PRId64
-                     ",\"max_deliver\":-1,\"max_ack_pending\":-1,"
-                     "\"filter_subject\":\"%s.jobs.%s.p%" PRId64 ".>\"}}",
-                     fleet, name, front->options.digest, front->options.ack_wait_s * SECOND_NS,
-                     fleet, front->options.run, priority - NAMES_PRIORITY_MIN);
-    (void)bus_request(front->bus, subject, NULL, text, (size_t)n, on_consumer, front);
-}
-
-/* Has been told about a consumer: takes it away if it has nothing left. */
-static bool on_left(void *arg, natsMsg *reply)
-{
-    struct front *front = arg;
-    _cleanup_json_ json_t *info = NULL;
-    struct fault fault = FAULT_NULL;
-    char subject[API_SUBJECT_SIZE];
-    front->n_ending--;
-    if (json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
-                         &fault) < 0 ||
-        json_object_get(info, "error") ||
-        json_integer_value(json_object_get(info, "num_pending")) > 0 ||
-        json_integer_value(json_object_get(info, "num_ack_pending")) > 0)
-        return false;
-    api_subject("CONSUMER.DELETE", bus_fleet(front->bus), STREAM_JOBS,
-                json_string_value(json_object_get(info, "name")), subject, sizeof(subject));
-    (void)bus_publish(front->bus, subject, NULL, "", 0);
-    wake_workers(front);
-    return false;
-}
-
-static void ask_what_is_left(struct front *front)
-{
-    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
-    for (int64_t i = 0; i < PRIORITIES; i++) {
-        if (!front->has_consumer[i])
-            continue;
-        names_consumer(front->options.run, i + NAMES_PRIORITY_MIN, name);
-        api_subject("CONSUMER.INFO", bus_fleet(front->bus), STREAM_JOBS, name, subject,
-                    sizeof(subject));
-        front->n_ending += bus_request(front->bus, subject, NULL, "", 0, on_left, front) > 0;
-    }
-}
-
 /* --- from the client ---------------------------------------------------------------------- */
 
 static int fill_job(struct front *front, const json_t *fields, struct runjob *job)
@@ -311,7 +231,7 @@ static void begin_job(struct front *front, const struct bytes *id, const json_t 
         return;
     }
     front->n_jobs++;
-    ensure_consumer(front, job->priority);
+    frontconsumers_ensure(&front->consumers, job->priority);
     if (frontbenches_is_ready(front->benches, job->bench))
         runjob_begin(job); /* else on_bench() does */
 }
@@ -421,7 +341,8 @@ static struct job_list list_jobs(const struct front *front)
 }
 
 /* A server that lost its disk, or what it had not written yet, has no job and no result of it. So
- * what has no answer for long is queued again, and soon after a connection was lost. */
+ * what has no answer for long is queued again, and soon after a connection was lost; then the
+ * consumers are looked at, too. */
 static void send_again(struct front *front, int64_t now)
 {
     int64_t before_ms = now - AGAIN_MS;
@@ -440,6 +361,8 @@ static void send_again(struct front *front, int64_t now)
     for (size_t i = 0; i < list.n; i++)
         runjob_send_again(list.jobs[i], before_ms);
     free(list.jobs);
+    if (front->n_jobs > 0)
+        frontconsumers_check(&front->consumers);
 }
 
 /* --- the whole ---------------------------------------------------------------------------- */
@@ -471,6 +394,7 @@ int front_new(struct bus *bus, int fd, const struct front_options *options, cons
     }
     front->bus = bus;
     front->options = *options;
+    frontconsumers_init(&front->consumers, bus, options->run, options->digest, options->ack_wait_s);
     front->epoch = bus_epoch(bus);
     front->again_ms = monotonic_ms() + AGAIN_MS;
     int r = frames_init(&front->frames, fd, options->max_frame);
@@ -540,8 +464,9 @@ bool front_is_over(const struct front *front)
 void front_end(struct front *front, int64_t until)
 {
     if (front->n_jobs == 0)
-        ask_what_is_left(front);
-    for (int64_t now = monotonic_ms(); front->n_ending > 0 && now < until; now = monotonic_ms()) {
+        frontconsumers_end(&front->consumers);
+    for (int64_t now = monotonic_ms(); front->consumers.n_ending > 0 && now < until;
+         now = monotonic_ms()) {
         struct pollfd bus = {.fd = bus_fd(front->bus), .events = POLLIN};
         int64_t due = MIN(bus_due(front->bus), until);
         (void)poll(&bus, 1, (int)MAX(due - now, INT64_C(0)));

@@ -41,6 +41,18 @@ static int settle(struct bus *bus, const struct streams_wish *wish, enum fleet_s
     return 0;
 }
 
+/* Settles all streams: the announcements of hosts first, which are the ones that may have to be
+ * made anew, and so that what the server refuses is refused before jobs and results are touched. */
+static int settle_all(struct bus *bus, const struct streams_wish *wish, bool dry_run,
+                      struct fault *fault)
+{
+    int r = settle(bus, wish, STREAM_HOSTS, dry_run, fault);
+    for (enum fleet_stream stream = 0; r == 0 && stream < FLEET_STREAMS; stream++)
+        if (stream != STREAM_HOSTS)
+            r = settle(bus, wish, stream, dry_run, fault);
+    return r;
+}
+
 static enum exit_status run_init(const struct globals *globals, const void *options_,
                                  _unused_ const struct text_list *arguments)
 {
@@ -56,8 +68,7 @@ static enum exit_status run_init(const struct globals *globals, const void *opti
             .keep_s = (options->keep ? options->keep : KEEP_DAYS_DEFAULT) * DAY_S,
             .max_bytes = options->max_gib ? options->max_gib * GIB : -1,
         };
-        for (enum fleet_stream stream = 0; r == 0 && stream < FLEET_STREAMS; stream++)
-            r = settle(bus, &wish, stream, options->dry_run, &fault);
+        r = settle_all(bus, &wish, options->dry_run, &fault);
     }
     if (r < 0)
         complain("%s", fault.text);

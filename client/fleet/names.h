@@ -13,6 +13,8 @@
 
 #define NAMES_FLEET_MAX 32
 #define NAMES_RUN_MAX 64
+/* The runs of `fleet serve` begin so, and no others. */
+#define NAMES_SERVE_HEAD "serve-"
 /* An id has at most 128 bytes, each of them at most three here. */
 #define NAMES_TOKEN_MAX 384
 /* The longest subject, with its NUL. */

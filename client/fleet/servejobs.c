@@ -285,8 +285,8 @@ static struct serve_run *make_run(struct serve *serve, uid_t uid, const char *di
     run->epoch = bus_epoch(serve->bus);
     turns_init(&run->turns);
     TAILQ_INIT(&run->sent);
-    (void)snprintf(name, sizeof(name), "serve-%s-%s-%u-%u", serve->options.name, serve->instance,
-                   (unsigned)uid, ++serve->n_runs);
+    (void)snprintf(name, sizeof(name), NAMES_SERVE_HEAD "%s-%s-%u-%u", serve->options.name,
+                   serve->instance, (unsigned)uid, ++serve->n_runs);
     LIST_INSERT_HEAD(&serve->runs, run, link); /* the bus may know it from now on */
     if (userrun_init(&run->run, serve->bus, name, digest, serve->options.ack_wait_s, &run_ops,
                      run) < 0) {

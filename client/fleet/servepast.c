@@ -18,7 +18,7 @@ bool servepast_is_mine(const struct servepast *past, const char *run)
 {
     static const char hex[] = "0123456789abcdef", decimal[] = "0123456789";
     char head[NAMES_RUN_MAX + 8];
-    int n = snprintf(head, sizeof(head), "serve-%s-", past->name);
+    int n = snprintf(head, sizeof(head), NAMES_SERVE_HEAD "%s-", past->name);
     if (strncmp(run, head, (size_t)n) != 0)
         return false;
     const char *instance = run + n;

@@ -98,6 +98,11 @@ static int refuse(struct bus *bus, const char *what, const char *name, natsStatu
                         "in its configuration; if it is set, nats-server has disabled it, as when "
                         "its disk is full: see its log",
                         code == JSNotEnabledForAccountErr ? " for this account" : "");
+    else if (code == JSStreamReplicasNotSupportedErr)
+        (void)fault_set(fault,
+                        "cannot %s the stream %s: the NATS server is not in a cluster, so it can "
+                        "keep each stream only once: use --replicas 1",
+                        what, name);
     else
         (void)fault_set(fault, "cannot %s the stream %s: %s", what, name,
                         detail && *detail ? detail : natsStatus_GetText(status));
@@ -161,33 +166,81 @@ int streams_compare(struct bus *bus, const struct streams_wish *wish, enum fleet
     return r;
 }
 
-/* Makes a stream anew, whose storage the server would not change. What was in it comes again. */
-static natsStatus replace_stream(jsCtx *js, jsStreamConfig *config, jsErrCode *code)
+/* Makes a stream anew, whose storage the server would not change: OLD is how it is. What was in it
+ * comes again. If the new one is refused, the old one is put back. */
+static int replace_stream(struct bus *bus, jsCtx *js, jsStreamConfig *old, jsStreamConfig *config,
+                          struct fault *fault)
 {
-    natsStatus status = js_DeleteStream(js, config->Name, NULL, code);
-    return status == NATS_OK ? js_AddStream(NULL, js, config, NULL, code) : status;
+    struct fault why = FAULT_NULL;
+    jsErrCode code = 0;
+    natsStatus status = js_DeleteStream(js, config->Name, NULL, &code);
+    if (status != NATS_OK)
+        return refuse(bus, "change", config->Name, status, code, fault);
+    status = js_AddStream(NULL, js, config, NULL, &code);
+    if (status == NATS_OK)
+        return 0;
+    int r = refuse(bus, "change", config->Name, status, code, &why);
+    bool is_back = js_AddStream(NULL, js, old, NULL, &code) == NATS_OK;
+    (void)fault_set(fault, "%.*s; %s", FAULT_MAX - 100, why.text,
+                    is_back ? "it is as it was, but empty"
+                            : "it is gone, and the fleet needs it: run `rubricctl fleet init`");
+    return r;
+}
+
+static int update(struct bus *bus, jsCtx *js, jsStreamConfig *config, bool can_replace,
+                  struct fault *fault)
+{
+    jsStreamInfo *old = NULL;
+    jsErrCode code = 0;
+    int r = 0;
+    natsStatus status = js_GetStreamInfo(&old, js, config->Name, NULL, &code);
+    bool is_anew = status == NATS_OK && can_replace && old->Config->Storage != config->Storage;
+    if (is_anew)
+        r = replace_stream(bus, js, old->Config, config, fault);
+    else if (status == NATS_OK)
+        status = js_UpdateStream(NULL, js, config, NULL, &code);
+    if (status != NATS_OK)
+        r = refuse(bus, "change", config->Name, status, code, fault);
+    jsStreamInfo_Destroy(old);
+    return r;
+}
+
+/* Checks that the server can keep the replicas that CONFIG has, which differs from the stream that
+ * is there. A server without a cluster lets a stream be changed to any number, and does nothing
+ * about it; it refuses to create one. If it can, it says that the name is taken. */
+static int check_replicas(struct bus *bus, jsCtx *js, jsStreamConfig *config, struct fault *fault)
+{
+    jsErrCode code = 0;
+    if (config->Replicas <= 1)
+        return 0;
+    natsStatus status = js_AddStream(NULL, js, config, NULL, &code);
+    if (status == NATS_OK || code != JSStreamReplicasNotSupportedErr)
+        return 0;
+    return refuse(bus, "change", config->Name, status, code, fault);
+}
+
+static int create(struct bus *bus, jsCtx *js, jsStreamConfig *config, struct fault *fault)
+{
+    jsErrCode code = 0;
+    natsStatus status = js_AddStream(NULL, js, config, NULL, &code);
+    return status == NATS_OK ? 0 : refuse(bus, "create", config->Name, status, code, fault);
 }
 
 int streams_apply(struct bus *bus, const struct streams_wish *wish, enum fleet_stream stream,
                   enum streams_change change, struct fault *fault)
 {
     struct stream_plan plan;
-    jsErrCode code = 0;
     jsCtx *js = NULL;
     int r = open_js(bus, &js, fault);
     if (r < 0)
         return r;
     make_plan(wish, stream, &plan);
-    natsStatus status = NATS_OK;
     if (change == STREAMS_CREATE)
-        status = js_AddStream(NULL, js, &plan.config, NULL, &code);
-    else if (change == STREAMS_UPDATE && stream != STREAM_HOSTS)
-        status = js_UpdateStream(NULL, js, &plan.config, NULL, &code);
+        r = create(bus, js, &plan.config, fault);
     else if (change == STREAMS_UPDATE)
-        status = replace_stream(js, &plan.config, &code);
-    if (status != NATS_OK)
-        r = refuse(bus, change == STREAMS_CREATE ? "create" : "change", plan.name, status, code,
-                   fault);
+        r = check_replicas(bus, js, &plan.config, fault);
+    if (r == 0 && change == STREAMS_UPDATE)
+        r = update(bus, js, &plan.config, stream == STREAM_HOSTS, fault);
     jsCtx_Destroy(js);
     return r;
 }

@@ -21,6 +21,7 @@ from fleet_hosts import (
 need_fleet()
 
 NOWHERE = "nats://127.0.0.1:1"
+OF_SERVE = 'names that begin with "serve-" belong to fleet serve, which deletes such runs; take another'
 
 
 def run(*arguments, **kwargs):
@@ -67,6 +68,8 @@ def test_options_before_the_word_fleet():
     "arguments, message",
     [
         (["batch", "--run", "a.b", "x"], '--run "a.b": only letters, digits, _ and - are allowed'),
+        (["batch", "--run", "serve-x", "x"], f'--run "serve-x": {OF_SERVE}'),
+        (["grade", "--run", "serve-", "--samples", "x"], f'--run "serve-": {OF_SERVE}'),
         (["worker", "--name", ""], '--name "": expected 1 to 64 characters'),
         (["status", "--fleet", "a b"], '--fleet "a b": only letters, digits, _ and - are allowed'),
         (["status", "x"], 'status: unexpected argument "x"; see rubricctl fleet status --help'),
@@ -141,6 +144,47 @@ def test_a_token_and_missing_files(start_server, tmp_path):
     for option in ("--token-file", "--password-file", "--creds", "--ca"):
         done = run("init", "--server", server.url, option, tmp_path / "none")
         assert done.stderr == f"rubricctl: {tmp_path}/none: No such file or directory\n", option
+
+
+def stream_configs(server):
+    with server.connect() as nats:
+        kinds = ("jobs", "results", "marks", "inputs", "dead", "hosts")
+        return {kind: nats.ask(f"STREAM.INFO.rubricd-{kind}").get("config") for kind in kinds}
+
+
+def test_replicas_that_a_server_without_a_cluster_cannot_keep(fleet, tmp_path):
+    """Nothing is changed, and the fleet works on."""
+    fleet.add_host("a")
+    before = stream_configs(fleet.server)
+    done = fleet.run("init", "--replicas", "3")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        3,
+        "",
+        "rubricctl: cannot change the stream rubricd-hosts: the NATS server is not in a cluster, so it can keep each "
+        "stream only once: use --replicas 1\n",
+    )
+    assert stream_configs(fleet.server) == before
+    done = fleet.run("batch", "--output", tmp_path / "out", write_jobs(tmp_path / "jobs", [echo("x")]))
+    assert done.returncode == 0, done.stderr
+    assert outputs(tmp_path / "out") == {"x": "x\n"}
+
+
+def test_a_stream_that_cannot_be_made_anew_is_put_back(start_server):
+    """The storage of rubricd-hosts is to change; the account refuses the new one."""
+    limits = "max_file: 1GB, max_mem: 1GB, max_bytes_required: true"
+    server = start_server(
+        f'accounts {{ A {{ jetstream {{ {limits} }}, users: [ {{ user: "ci", password: "x" }} ] }} }}', 'no_auth_user: "ci"'
+    )
+    with server.connect() as nats:
+        config = {"name": "rubricd-hosts", "subjects": ["rubricd.hosts.>"], "storage": "memory", "max_bytes": 1_000_000}
+        made = nats.ask("STREAM.CREATE.rubricd-hosts", **config)
+        assert "error" not in made, made
+    before = stream_configs(server)
+    done = run("init", "--server", server.url)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("rubricctl: cannot change the stream rubricd-hosts: "), done.stderr
+    assert done.stderr.endswith("; it is as it was, but empty\n"), done.stderr
+    assert stream_configs(server) == before
 
 
 def openssl(directory, *arguments):

@@ -264,6 +264,24 @@ def test_the_isolation_changes_during_a_run(fleet, tmp_path):
     expect_all(tmp_path / "mixed", 3)
 
 
+def test_the_consumer_of_a_run_is_deleted(fleet, tmp_path):
+    """No worker would pull the jobs of the run any more. The batch notices, says so once, and makes the consumer again;
+    soon after the connection was lost, so that this test need not wait for the next regular look."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", echoes(tmp_path, 3))
+    with fleet.server.connect() as nats:
+        wait_until(lambda: len(nats.counts("jobs")) == 3, "the jobs are queued")
+        wait_until(lambda: nats.ask("CONSUMER.DELETE.rubricd-jobs.r-p10").get("success"), "the consumer is deleted")
+    fleet.server.stop()
+    fleet.server.start()
+    worker.start()
+    said = read_until(batch.stderr, "run r: its consumer of priority 0 is gone from the NATS server; making it again")
+    assert batch.wait(DEADLINE) == 0
+    assert "is gone" not in batch.stderr.read(), said
+    expect_all(tmp_path / "out", 3)
+
+
 # --- slow ----------------------------------------------------------------------------------------
 
 

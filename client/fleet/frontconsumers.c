@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "frontconsumers.h"
+
+#include "api.h"
+
+#include "client/terminal/text.h"
+#include "proto/json.h"
+
+#include <inttypes.h>
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* Has the workers look at the list of consumers. */
+static void wake_workers(struct frontconsumers *all)
+{
+    char wake[NAMES_SUBJECT_SIZE];
+    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(all->bus));
+    (void)bus_publish(all->bus, wake, NULL, "", 0);
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+static bool on_created(void *arg, natsMsg *reply)
+{
+    struct frontconsumers *all = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome != API_OK) {
+        bus_complain(all->bus, "the run has no consumer yet: %s; trying again", answer.text);
+        return true;
+    }
+    wake_workers(all);
+    return false;
+}
+
+/* Has the server make CONSUMER; one that is there stays as it is. */
+static void create(struct frontconsumer *consumer)
+{
+    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE], text[2 * NAMES_SUBJECT_SIZE];
+    struct frontconsumers *all = consumer->all;
+    const char *fleet = bus_fleet(all->bus);
+    names_consumer(all->run, consumer->priority, name);
+    api_subject("CONSUMER.DURABLE.CREATE", fleet, STREAM_JOBS, name, subject, sizeof(subject));
+    int n = snprintf(text, sizeof(text),
+                     "{\"stream_name\":\"%s-jobs\",\"config\":{\"durable_name\":\"%s\","
+                     "\"description\":\"%s\",\"ack_policy\":\"explicit\",\"ack_wait\":%" PRId64
+                     ",\"max_deliver\":-1,\"max_ack_pending\":-1,"
+                     "\"filter_subject\":\"%s.jobs.%s.p%" PRId64 ".>\"}}",
+                     fleet, name, all->digest, all->ack_wait_s * SECOND_NS, fleet, all->run,
+                     consumer->priority - NAMES_PRIORITY_MIN);
+    (void)bus_request(all->bus, subject, NULL, text, (size_t)n, on_created, all);
+}
+
+void frontconsumers_init(struct frontconsumers *ret, struct bus *bus, const char *run,
+                         const char *digest, int64_t ack_wait_s)
+{
+    *ret =
+        (struct frontconsumers){.bus = bus, .run = run, .digest = digest, .ack_wait_s = ack_wait_s};
+    for (size_t i = 0; i < FRONTCONSUMERS_MAX; i++)
+        ret->each[i] =
+            (struct frontconsumer){.all = ret, .priority = (int64_t)i + NAMES_PRIORITY_MIN};
+}
+
+void frontconsumers_ensure(struct frontconsumers *all, int64_t priority)
+{
+    struct frontconsumer *consumer = &all->each[priority - NAMES_PRIORITY_MIN];
+    if (consumer->is_used)
+        return;
+    consumer->is_used = true;
+    create(consumer);
+}
+
+/* --- asking about them -------------------------------------------------------------------- */
+
+/* Returns whether the library took the request. */
+static bool ask(struct frontconsumer *consumer, bus_reply *reply)
+{
+    struct frontconsumers *all = consumer->all;
+    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
+    names_consumer(all->run, consumer->priority, name);
+    api_subject("CONSUMER.INFO", bus_fleet(all->bus), STREAM_JOBS, name, subject, sizeof(subject));
+    return bus_request(all->bus, subject, NULL, "", 0, reply, consumer) > 0;
+}
+
+/* Returns what the server says, to be released; NULL if it is no JSON. */
+static json_t *read_info(natsMsg *reply)
+{
+    json_t *info = NULL;
+    struct fault fault = FAULT_NULL;
+    int r = json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
+                             &fault);
+    return r < 0 ? NULL : info;
+}
+
+/* Makes the consumer again if it is gone. Of other errors the next check hears again. */
+static bool on_checked(void *arg, natsMsg *reply)
+{
+    struct frontconsumer *consumer = arg;
+    _cleanup_json_ json_t *info = read_info(reply);
+    const json_t *code = json_object_get(json_object_get(info, "error"), "err_code");
+    if (consumer->all->is_ending || json_integer_value(code) != JSConsumerNotFoundErr)
+        return false;
+    complain("run %s: its consumer of priority %" PRId64
+             " is gone from the NATS server; making it again",
+             consumer->all->run, consumer->priority);
+    create(consumer);
+    return false;
+}
+
+void frontconsumers_check(struct frontconsumers *all)
+{
+    for (size_t i = 0; i < FRONTCONSUMERS_MAX; i++)
+        if (all->each[i].is_used)
+            (void)ask(&all->each[i], on_checked);
+}
+
+/* Takes the consumer away if it has nothing left. */
+static bool on_left(void *arg, natsMsg *reply)
+{
+    struct frontconsumer *consumer = arg;
+    struct frontconsumers *all = consumer->all;
+    _cleanup_json_ json_t *info = read_info(reply);
+    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
+    all->n_ending--;
+    if (!info || json_object_get(info, "error") ||
+        json_integer_value(json_object_get(info, "num_pending")) > 0 ||
+        json_integer_value(json_object_get(info, "num_ack_pending")) > 0)
+        return false;
+    names_consumer(all->run, consumer->priority, name);
+    api_subject("CONSUMER.DELETE", bus_fleet(all->bus), STREAM_JOBS, name, subject,
+                sizeof(subject));
+    (void)bus_publish(all->bus, subject, NULL, "", 0);
+    wake_workers(all);
+    return false;
+}
+
+void frontconsumers_end(struct frontconsumers *all)
+{
+    all->is_ending = true;
+    for (size_t i = 0; i < FRONTCONSUMERS_MAX; i++)
+        if (all->each[i].is_used)
+            all->n_ending += ask(&all->each[i], on_left);
+}
