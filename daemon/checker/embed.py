@@ -5,7 +5,7 @@
     embed.py OUTPUT START MODULE...     (no module imports one that is named after it)
 
 The code is START, a NUL, and what START reads: the number by which Python tells its versions, the length of
-the compiled modules, these, and the modules' source."""
+the compiled modules, these, each by itself, and the modules' source."""
 
 import importlib.util
 import marshal
@@ -23,7 +23,7 @@ def array(data):
 
 
 def code_of(program, modules):
-    code = marshal.dumps({path.stem: compiled(path) for path in modules})
+    code = marshal.dumps({path.stem: marshal.dumps(compiled(path)) for path in modules})
     source = marshal.dumps({path.stem: path.read_bytes() for path in modules}, 2)  # every Python reads 2
     text = program.read_bytes()
     return b"".join((text, b"\0", importlib.util.MAGIC_NUMBER, len(code).to_bytes(4, "little"), code, source))

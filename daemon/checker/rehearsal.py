@@ -10,6 +10,7 @@ Both ends of the wire run in this process and hand their messages to each other.
 process could not be rid of (sinks.py), and all that is left of the jobs goes. They are the same for every
 interpreter, so no job learns anything from them, and none of them is anybody's."""
 
+import gc
 import sys
 
 import ambient
@@ -141,6 +142,7 @@ def rehearse():
             program.forget()
             sys.meta_path[:] = finders
             sys.modules.update(modules)
+            gc.collect()  # the next ones take its place
     finally:
         sys.setrecursionlimit(limit)
     return last

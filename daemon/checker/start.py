@@ -4,9 +4,10 @@ the code. In the candidate's place a second program may follow it, which confirm
 daemon/jail/link.h says which descriptors they have.
 
 This file is the first part of their code, up to a NUL (embed.py). An interpreter that waits in a jail runs
-prepare() once; a program that is executed runs the end of this file. Either loads the modules, which were
+prepare() and what that returns once; a program that is executed runs the end of this file. Either loads the modules, which were
 compiled when the daemon was built; a Python of another version cannot read that and takes the source."""
 
+import gc
 import marshal
 import os
 import sys
@@ -16,22 +17,45 @@ CODE = 6  # the descriptor
 OURS = {"__main__"}
 
 
-def load(code):
+# Modules of which most jobs run next to nothing. An interpreter that waits keeps their code where forks do not get
+# large pages of their own for it (daemon/jail/large.h): a fork pays for each of those.
+SELDOM = frozenset("""addresses alarms aliases asynchronous blame bulk callbacks children class_names endings exits extract floor
+formats garbage gates instance_dict library numpy_values operators pickles plain plain_methods rehearsal restricted rests
+signatures sinks stand_ins tasks texts transcript trusted turns unheard unittests unreached values walks
+watch""".split())  # fmt: skip
+
+
+def read(code):
+    """Returns the modules in CODE by name, and what makes something to be executed of one."""
     parts = code.partition(b"\0")[2]
     magic = sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
     end = 8 + int.from_bytes(parts[4:8], "little")
-    modules = marshal.loads(parts[8:end] if parts[:4] == magic else parts[end:])
-    for name, text in modules.items():  # no module imports a later one
+    if parts[:4] == magic:
+        return marshal.loads(parts[8:end]), marshal.loads
+    return marshal.loads(parts[end:]), bytes
+
+
+def load(modules, text_of, made=()):
+    """Executes the modules. MADE has what some of them have been made to."""
+    for name, data in modules.items():  # no module imports a later one
         module = sys.modules[name] = type(sys)(name)
-        exec(text, vars(module))
+        exec(made[name] if name in made else text_of(data), vars(module))
     OURS.update(modules)
 
 
 def prepare(code):
+    """Reads the modules, of some of which it makes code here. Returns finish(), which makes the others and goes on."""
+    modules, text_of = read(code)
+    made = {name: text_of(data) for name, data in modules.items() if name in SELDOM}
+    return lambda: finish(modules, text_of, made)
+
+
+def finish(modules, text_of, made):
     """Loads the modules and hides them, with all that they have imported. Returns begin() for a fork of this
     process, which finds them again, and what either program begins with."""
     before = set(sys.modules)
-    load(code)
+    load(modules, text_of, made)
+    gc.freeze()  # what the rehearsals leave is then found without a look at all of this
     sys.modules["rehearsal"].rehearse()
     programs = sys.modules["judge"], sys.modules["candidate"]
     made = {"judge": programs[0].make_link(), "candidate": programs[1].make_server()}
@@ -70,6 +94,6 @@ def begin(role, judge, candidate, made=None):
 
 if __name__ == "__main__":
     del sys.path[0]  # the working directory
-    load(os.pread(CODE, os.fstat(CODE).st_size, 0))
+    load(*read(os.pread(CODE, os.fstat(CODE).st_size, 0)))
     os.close(CODE)
     begin(sys.argv[1], sys.modules["judge"], sys.modules["candidate"])

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Memory of an interpreter whose process is forked for each job. Include Python.h first. */
+/* The C library's heap in an interpreter whose process is forked for each job. Its memory for
+ * objects is that of large.h. */
 
-/* Takes what is free between the objects that there are, for good, so that everything allocated
+/* Takes what is free between the chunks that there are, for good, so that everything allocated
  * from here on, in this process and in its forks, lies side by side in pages of its own. A fork
- * copies each page that it writes to; without this, nearly every object that it makes is in another
+ * copies each page that it writes to; without this, nearly every chunk that it takes is in another
  * page. */
 void pack_memory(void);

@@ -102,10 +102,13 @@ static const char prelude[] =
     "    vars(fresh).update(vars(main))\n"
     "    fresh.__annotations__ = {}\n"
     "\n"
-    "def learn(code):\n"
+    "def read(code):\n"
     "    names = {'__name__': 'start'}\n"
     "    exec(code.partition(b'\\0')[0], names)\n"
-    "    begin = names['prepare'](code)\n"
+    "    return names['prepare'](code)\n"
+    "\n"
+    "def learn(finish):\n"
+    "    begin = finish()\n"
     "    open_streams()\n"
     "    rehearse()\n"
     "    return begin\n"
@@ -319,7 +322,9 @@ static PyObject *read_all(int file)
     return data;
 }
 
-static void learn(int code)
+/* Learns what is in CODE. If it IS_LOADING, most of that is what forks get large pages of their own
+ * for. */
+static void learn_once(int code, bool is_loading)
 {
     struct warm *w = warm();
     if (w->has_learnt)
@@ -328,11 +333,23 @@ static void learn(int code)
     PyObject *data = read_all(code);
     PyErr_Clear();
     int kept[LINK_STANDARD_FDS];
-    if (begin_streams(kept) == 0 && data)
-        w->begin = call("learn", data);
+    if (begin_streams(kept) == 0 && data) {
+        PyObject *finish = call("read", data);
+        if (is_loading) {
+            large_fill(&w->large);
+            large_mark(&w->large);
+        }
+        w->begin = finish ? call("learn", finish) : NULL;
+        Py_XDECREF(finish);
+    }
     end_streams(kept);
     script_renew_main();
     Py_XDECREF(data);
+}
+
+static void learn(int code)
+{
+    learn_once(code, false);
 }
 
 static int prepare(const struct link_setup_lists *lists, const char *version, int code, char *why,
@@ -360,14 +377,14 @@ static int prepare(const struct link_setup_lists *lists, const char *version, in
     if (r == 0)
         pack_memory();
     if (r == 0 && code >= 0) {
-        large_mark(&w->large);
-        learn(code);
+        learn_once(code, true);
         pack_memory();
     } else if (r == 0) {
         Py_XDECREF(call("rehearse", NULL));
         script_renew_main();
         pack_memory();
     }
+    large_fill(&w->large);
     large_end(&w->large);
     if (r == 0)
         large_copy_library((uintptr_t)Py_RunMain);
@@ -497,7 +514,7 @@ __attribute__((noreturn)) static void run(char *const *argv)
     struct warm *w = warm();
     const char *script = argv[w->argc], *slash = strrchr(argv[0], '/');
     char path[PATH_MAX];
-    if (w->is_pair && strcmp(argv[w->argc + 2], LINK_PAIR_JUDGE) == 0)
+    if (w->is_pair && strcmp(argv[w->argc + 2], LINK_PAIR_SECOND) != 0)
         large_renew(&w->large);
     PyOS_AfterFork_Child();
     (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);

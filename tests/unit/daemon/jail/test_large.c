@@ -12,6 +12,8 @@
 
 #define LARGE ((uintptr_t)2 << 20)
 #define MADV_COLLAPSE_ 25
+#define HOLES 2000
+#define PAGE ((uintptr_t)4096)
 
 /* --- what the kernel says ------------------------------------------------------------------ */
 
@@ -196,12 +198,89 @@ static int fork_has_large_pages_of_its_own(void)
     return 0;
 }
 
+/* Allocates COUNT blocks of SIZE and returns in how many pages they begin. */
+static size_t spread(size_t size, size_t count)
+{
+    size_t pages = 0;
+    uintptr_t *seen = calloc(count, sizeof(*seen));
+    for (size_t i = 0; seen && i < count; i++) {
+        uintptr_t page = (uintptr_t)PyObject_Malloc(size) / PAGE;
+        size_t at = 0;
+        while (at < pages && seen[at] != page)
+            at++;
+        seen[at] = page;
+        pages = MAX(pages, at + 1);
+    }
+    free(seen);
+    return pages;
+}
+
+/* Leaves free every second of many blocks of SIZE. */
+static void make_holes(size_t size)
+{
+    static void *blocks[HOLES];
+    for (size_t i = 0; i < HOLES; i++)
+        blocks[i] = PyObject_Malloc(size);
+    for (size_t i = 0; i < HOLES; i += 2)
+        PyObject_Free(blocks[i]);
+}
+
+static int later_objects_lie_side_by_side(void)
+{
+    struct large *large = start("");
+    for (size_t size = 16; size <= 512; size += 16)
+        make_holes(size);
+    large_fill(large);
+    large_end(large);
+    for (size_t size = 16; size <= 512; size += 16)
+        CHECK(spread(size, 200) <= 200 * size / PAGE + 3 + (size <= 128 ? 4 : 0));
+    CHECK(PyRun_SimpleString(fill) == 0 && PyRun_SimpleString(use) == 0);
+    CHECK(Py_FinalizeEx() == 0);
+    return 0;
+}
+
+static int filling_takes_no_more_than_there_is(void)
+{
+    struct large *large = start(fill);
+    large_fill(large);
+    uintptr_t next = large->next;
+    large_fill(large);
+    CHECK_EQUAL(large->next, next);
+    large_end(large);
+    CHECK(PyRun_SimpleString(use) == 0);
+    CHECK(Py_FinalizeEx() == 0);
+    return 0;
+}
+
+/* What a fork makes is in a large page from the start, though nobody collapses small ones there. */
+static int objects_of_a_fork_are_in_large_pages(void)
+{
+    int status = 0;
+    if (!has_large_pages())
+        SKIP("this kernel makes no large pages");
+    struct large *large = start(fill);
+    large_fill(large);
+    large_end(large);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        struct mapping objects;
+        bool made = PyRun_SimpleString("new = [(str(n), n) for n in range(3000)]\n") == 0;
+        bool found = made && find_mapping(address_of("new[2000]"), &objects);
+        _exit(found && objects.large_kib >= 2048 && PyRun_SimpleString(use) == 0 ? 0 : 1);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_EQUAL(status, 0);
+    return 0;
+}
+
 static int goes_on_without_large_pages(void)
 {
     struct mapping objects, code;
     CHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
     CHECK(!has_large_pages());
     struct large *large = start("");
+    large_fill(large);
     large_mark(large);
     CHECK(PyRun_SimpleString(fill) == 0);
     large_end(large);
@@ -236,6 +315,9 @@ int main(void)
         SCENARIO(interpreter_goes_on),
         SCENARIO(what_was_freed_leaves_no_holes),
         SCENARIO(fork_has_large_pages_of_its_own),
+        SCENARIO(later_objects_lie_side_by_side),
+        SCENARIO(filling_takes_no_more_than_there_is),
+        SCENARIO(objects_of_a_fork_are_in_large_pages),
         SCENARIO(goes_on_without_large_pages),
         SCENARIO(more_than_there_is_room_for),
     };

@@ -13,26 +13,23 @@
 #define HOLES 2000
 #define PAGE ((uintptr_t)4096)
 
-typedef void *allocate_fn(size_t size);
-typedef void release_fn(void *memory);
-
-/* Leaves free every second of many pieces of SIZE. */
-static void make_holes(allocate_fn *allocate, release_fn *release, size_t size)
+/* Leaves free every second of many chunks of SIZE. */
+static void make_holes(size_t size)
 {
     static void *pieces[HOLES];
     for (size_t i = 0; i < HOLES; i++)
-        pieces[i] = allocate(size);
+        pieces[i] = malloc(size);
     for (size_t i = 0; i < HOLES; i += 2)
-        release(pieces[i]);
+        free(pieces[i]);
 }
 
-/* Allocates COUNT pieces of SIZE and returns in how many pages they begin. */
-static size_t spread(allocate_fn *allocate, size_t size, size_t count)
+/* Allocates COUNT chunks of SIZE and returns in how many pages they begin. */
+static size_t spread(size_t size, size_t count)
 {
     size_t pages = 0;
     uintptr_t *seen = calloc(count, sizeof(*seen));
     for (size_t i = 0; seen && i < count; i++) {
-        uintptr_t page = (uintptr_t)allocate(size) / PAGE;
+        uintptr_t page = (uintptr_t)malloc(size) / PAGE;
         size_t at = 0;
         while (at < pages && seen[at] != page)
             at++;
@@ -43,29 +40,13 @@ static size_t spread(allocate_fn *allocate, size_t size, size_t count)
     return pages;
 }
 
-static int objects_lie_side_by_side(void)
-{
-    Py_InitializeEx(0);
-    for (size_t size = 16; size <= 512; size += 16)
-        make_holes(PyObject_Malloc, PyObject_Free, size);
-    pack_memory();
-    for (size_t size = 16; size <= 512; size += 16) {
-        size_t pages = spread(PyObject_Malloc, size, 200);
-        CHECK(pages <= 200 * size / PAGE + 3);
-    }
-    CHECK(PyRun_SimpleString(
-              "assert [(str(n), n) for n in range(90000)][-1] == ('89999', 89999)") == 0);
-    CHECK(Py_FinalizeEx() == 0);
-    return 0;
-}
-
 static int chunks_lie_side_by_side(void)
 {
     Py_InitializeEx(0);
-    make_holes(malloc, free, 1000);
+    make_holes(1000);
     pack_memory();
-    CHECK(spread(malloc, 1000, 200) <= 200 * 1024 / PAGE + 3);
-    CHECK(spread(malloc, 600, 200) <= 200 * 624 / PAGE + 3);
+    CHECK(spread(1000, 200) <= 200 * 1024 / PAGE + 3);
+    CHECK(spread(600, 200) <= 200 * 624 / PAGE + 3);
     CHECK(Py_FinalizeEx() == 0);
     return 0;
 }
@@ -85,7 +66,6 @@ static int it_can_be_done_again(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENARIO(objects_lie_side_by_side),
         SCENARIO(chunks_lie_side_by_side),
         SCENARIO(it_can_be_done_again),
     };
