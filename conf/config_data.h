@@ -42,8 +42,8 @@ enum config_warm {
  * absolute and have no trailing, doubled or dotted parts. _ms is milliseconds; sizes are bytes. */
 struct config {
     /* [daemon] */
-    char *user;   /* the account to change to when started by root */
-    char *socket; /* fits into sun_path with its NUL */
+    char *user;         /* the account to change to when started by root */
+    char *socket;       /* fits into sun_path with its NUL */
     char *socket_group; /* "": leave the group as it is */
     char *work_dir;
     struct string_list admin_groups;

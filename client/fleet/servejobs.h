@@ -80,7 +80,7 @@ struct served {
     char *bench; /* the rubric that it names: "DIGEST TASK_CLASS"; NULL: none */
     size_t size; /* what it counts in serve->bytes */
     bool is_started;
-    int64_t sent_ms; /* when it was last to be queued */
+    int64_t sent_ms;    /* when it was last to be queued */
     struct runjob *job; /* NULL: it waits here */
     struct turn_entry entry;
     TAILQ_ENTRY(served) of_guest, of_run;

@@ -13,9 +13,9 @@ struct servepast {
     size_t n;             /* runs that were taken away */
 };
 
-/* Whether another serve that runs now has the name NAME: it would lose its jobs. Blocks for a second
- * at most; who cannot be asked counts as none. 0, or -EBUSY with FAULT. Then answers those who ask
- * in the same way: INSTANCE tells it from itself. */
+/* Whether another serve that runs now has the name NAME: it would lose its jobs. Blocks for a
+ * second at most; who cannot be asked counts as none. 0, or -EBUSY with FAULT. Then answers those
+ * who ask in the same way: INSTANCE tells it from itself. */
 int servepast_claim(struct servepast *past, struct bus *bus, const char *name, const char *instance,
                     struct fault *fault);
 

@@ -58,8 +58,8 @@ static void test_where_it_starved(void **state)
 static void test_marks_of_something_else(void **state)
 {
     static const char *const none[] = {
-        "{\"seq\":8,\"starts\":[{\"worker\":\"a\",\"nonce\":\"n\"}],"
-        "\"starved\":[{\"worker\":\"a\",\"nonce\":\"n\"}]}",
+        ("{\"seq\":8,\"starts\":[{\"worker\":\"a\",\"nonce\":\"n\"}],"
+         "\"starved\":[{\"worker\":\"a\",\"nonce\":\"n\"}]}"),
         "{\"seq\":7}",
         "{\"seq\":7,\"starts\":3,\"starved\":{}}",
         "nonsense",
