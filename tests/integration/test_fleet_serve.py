@@ -187,10 +187,12 @@ def test_a_wrong_job_is_refused_before_it_is_queued(serve):
 
 
 def test_cancel_at_every_moment(serve):
-    """Each id gets exactly one answer, and nothing is left."""
+    """Each id gets exactly one answer, and nothing is left. A cancel that crosses its job on the way to a worker is
+    not heard there (README): that job runs to its limit, so the limit is short."""
+    brief = {**SLEEP, "limits": {"wall_clock": 20}}
     with serve.connect() as client:
         for i in range(60):
-            client.submit(f"j{i}", SLEEP if i % 3 else ECHO)
+            client.submit(f"j{i}", brief if i % 3 else ECHO)
         for i in range(60):
             client.send({"type": "cancel", "id": f"j{i}"})
         answers = [client.recv_answer() for _ in range(60)]
