@@ -8,8 +8,6 @@
 
 #include <inttypes.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 /* Has the workers look at the list of consumers. */
 static void wake_workers(struct frontconsumers *all)
 {
@@ -41,14 +39,9 @@ static void create(struct frontconsumer *consumer)
     const char *fleet = bus_fleet(all->bus);
     names_consumer(all->run, consumer->priority, name);
     api_subject("CONSUMER.DURABLE.CREATE", fleet, STREAM_JOBS, name, subject, sizeof(subject));
-    int n = snprintf(text, sizeof(text),
-                     "{\"stream_name\":\"%s-jobs\",\"config\":{\"durable_name\":\"%s\","
-                     "\"description\":\"%s\",\"ack_policy\":\"explicit\",\"ack_wait\":%" PRId64
-                     ",\"max_deliver\":-1,\"max_ack_pending\":-1,"
-                     "\"filter_subject\":\"%s.jobs.%s.p%" PRId64 ".>\"}}",
-                     fleet, name, all->digest, all->ack_wait_s * SECOND_NS, fleet, all->run,
-                     consumer->priority - NAMES_PRIORITY_MIN);
-    (void)bus_request(all->bus, subject, NULL, text, (size_t)n, on_created, all);
+    size_t n = names_consumer_config(fleet, all->run, consumer->priority, all->digest,
+                                     all->ack_wait_s, text, sizeof(text));
+    (void)bus_request(all->bus, subject, NULL, text, n, on_created, all);
 }
 
 void frontconsumers_init(struct frontconsumers *ret, struct bus *bus, const char *run,

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define SECOND_NS INT64_C(1000000000)
+
 /* Priorities are not negative in subjects: p0 to p20. */
 #define SHIFT (-NAMES_PRIORITY_MIN)
 
@@ -152,4 +154,18 @@ const char *names_last(const char *subject)
 {
     const char *dot = strrchr(subject, '.');
     return dot ? dot + 1 : subject;
+}
+
+size_t names_consumer_config(const char *fleet, const char *run, int64_t priority,
+                             const char *digest, int64_t ack_wait_s, char *ret, size_t size)
+{
+    char name[NAMES_SUBJECT_SIZE];
+    names_consumer(run, priority, name);
+    int n = snprintf(ret, size,
+                     "{\"stream_name\":\"%s-jobs\",\"config\":{\"durable_name\":\"%s\","
+                     "\"description\":\"%s\",\"ack_policy\":\"explicit\",\"ack_wait\":%" PRId64
+                     ",\"max_deliver\":-1,\"max_ack_pending\":-1,"
+                     "\"filter_subject\":\"%s.jobs.%s.p%" PRId64 ".>\"}}",
+                     fleet, name, digest, ack_wait_s * SECOND_NS, fleet, run, priority + SHIFT);
+    return (size_t)n;
 }

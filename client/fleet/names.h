@@ -63,6 +63,11 @@ void names_of_run(const char *fleet, enum fleet_stream stream, const char *run, 
 /* Writes "RUN-p10": the consumer of the jobs of a run with PRIORITY. */
 void names_consumer(const char *run, int64_t priority, char ret[NAMES_SUBJECT_SIZE]);
 
+/* Writes the request that has the server make that consumer: of the jobs of RUN with PRIORITY, for
+ * daemons whose isolation is DIGEST. Returns its length; RET needs 2 * NAMES_SUBJECT_SIZE bytes. */
+size_t names_consumer_config(const char *fleet, const char *run, int64_t priority,
+                             const char *digest, int64_t ack_wait_s, char *ret, size_t size);
+
 /* The parts of a job's subject. */
 struct names_job {
     char run[NAMES_RUN_MAX + 1];

@@ -12,7 +12,6 @@
 
 /* A run without jobs for so long leaves nothing at the server. */
 #define IDLE_MS 10000
-#define SECOND_NS INT64_C(1000000000)
 
 static void enter(struct userrun_consumer *consumer, enum userrun_consumer_state state)
 {
@@ -66,20 +65,14 @@ static bool on_created(void *arg, natsMsg *reply)
 
 static void create(struct userrun_consumer *consumer)
 {
-    char text[2 * NAMES_SUBJECT_SIZE], name[NAMES_SUBJECT_SIZE];
+    char text[2 * NAMES_SUBJECT_SIZE];
     struct userrun *run = consumer->run;
     const char *fleet = bus_fleet(run->bus);
     enter(consumer, USERRUN_CREATING);
     consumer->is_wanted = false;
-    names_consumer(run->name, consumer->priority, name);
-    int n = snprintf(text, sizeof(text),
-                     "{\"stream_name\":\"%s-jobs\",\"config\":{\"durable_name\":\"%s\","
-                     "\"description\":\"%s\",\"ack_policy\":\"explicit\",\"ack_wait\":%" PRId64
-                     ",\"max_deliver\":-1,\"max_ack_pending\":-1,"
-                     "\"filter_subject\":\"%s.jobs.%s.p%" PRId64 ".>\"}}",
-                     fleet, name, run->digest, run->ack_wait_s * SECOND_NS, fleet, run->name,
-                     consumer->priority - NAMES_PRIORITY_MIN);
-    ask(consumer, "CONSUMER.DURABLE.CREATE", text, (size_t)n, on_created);
+    size_t n = names_consumer_config(fleet, run->name, consumer->priority, run->digest,
+                                     run->ack_wait_s, text, sizeof(text));
+    ask(consumer, "CONSUMER.DURABLE.CREATE", text, n, on_created);
 }
 
 /* The consumer is no more. */
