@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Tries to open a path with ".." in it while something is being renamed. */
+/* Tries to open a path with ".." in it: where something is renamed or mounted anywhere meanwhile
+ * the kernel does not vouch for that. */
 #define RESOLVE_TRIES_MAX 64
 #define MS_PER_S 1000
 #define NS_PER_MS 1000000
@@ -70,8 +71,7 @@ static int64_t young_ms(const struct tree_identity *identity)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* Opens NAME beneath ROOT, with RESOLVE, flags of openat2(), besides. */
-static int open_beneath(int root, const char *name, int flags, uint64_t resolve)
+int tree_open_beneath(int root, const char *name, int flags, uint64_t resolve)
 {
     struct open_how how = {
         .flags = (unsigned)(flags | O_CLOEXEC),
@@ -90,7 +90,7 @@ int tree_open(const struct tree_place *place, const char *file, int flags)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s%s%s", place->name, *file ? "/" : "", file);
-    return n >= (int)sizeof(path) ? -ENAMETOOLONG : open_beneath(place->root, path, flags, 0);
+    return n >= (int)sizeof(path) ? -ENAMETOOLONG : tree_open_beneath(place->root, path, flags, 0);
 }
 
 /* Whether everybody may pass the directories on the way from ROOT to PATH, which has no link in it.
@@ -131,7 +131,7 @@ static int open_target(const struct tree_place *place, const char *name, int fla
     if (snprintf(path, sizeof(path), "%.*s/%.*s", parent, link, (int)n, target) >=
         (int)sizeof(path))
         return -ENAMETOOLONG;
-    _cleanup_close_ int fd = open_beneath(place->root, path, flags, RESOLVE_NO_SYMLINKS);
+    _cleanup_close_ int fd = tree_open_beneath(place->root, path, flags, RESOLVE_NO_SYMLINKS);
     if (fd < 0)
         return fd;
     if (fstat(fd, ret_stat) < 0)

@@ -64,6 +64,10 @@ struct tree_place {
     const char *name;
 };
 
+/* Opens NAME beneath ROOT with FLAGS, and RESOLVE, flags of openat2(), besides. Returns the
+ * descriptor or a negative errno; -EXDEV if a link leads out of ROOT. */
+int tree_open_beneath(int root, const char *name, int flags, uint64_t resolve);
+
 /* Opens FILE of the directory with FLAGS, following links, but not out of the bench root. Returns
  * the descriptor or a negative errno. */
 int tree_open(const struct tree_place *place, const char *file, int flags);

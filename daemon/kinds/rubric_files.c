@@ -5,14 +5,9 @@
 #include "proto/shortage.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-
-/* Tries to open a path with ".." in it while something is being renamed. */
-#define RESOLVE_TRIES_MAX 64
 
 /* Read so much of a rubric's files at once; what is more is read while the job waits for its turn.
  */
@@ -94,24 +89,6 @@ int task_class_decode(const char *text, size_t n, struct task_class **ret, struc
 
 /* --- files -------------------------------------------------------------------------------- */
 
-/* Opens NAME beneath ROOT. -EXDEV if a link leads out of it. */
-static int open_beneath(int root, const char *name, int flags)
-{
-    struct open_how how = {
-        .flags = (unsigned)(flags | O_CLOEXEC),
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-    };
-    int fd = -1;
-    /* Where something is renamed or mounted anywhere meanwhile the kernel does not vouch for a
-     * "..". */
-    for (int tries = 0; tries < RESOLVE_TRIES_MAX; tries++) {
-        fd = (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
-        if (fd >= 0 || errno != EAGAIN)
-            break;
-    }
-    return fd < 0 ? -errno : fd;
-}
-
 static int refuse(enum error_code *ret_code, enum error_code code)
 {
     *ret_code = code;
@@ -177,7 +154,7 @@ static int open_member(int root, const char *task_class, const char *file, int f
     char name[512];
     struct stat st;
     (void)snprintf(name, sizeof(name), "%.255s/%s", task_class, file);
-    _cleanup_close_ int fd = open_beneath(root, name, flags);
+    _cleanup_close_ int fd = tree_open_beneath(root, name, flags, 0);
     if (fd == -EXDEV) {
         fault_set(fault, "job.task_class: %s leads out of the bench root", name);
         return refuse(ret_code, ERROR_NOT_PERMITTED);
