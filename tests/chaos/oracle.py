@@ -85,6 +85,11 @@ class Ledger:
             self.faults[fault] += 1
             self.complaints.append({"fault": fault, "what": what, **details})
 
+    def summary(self):
+        """Returns the complaints in short, the most frequent first: for what prints little of a failure."""
+        counts = collections.Counter(f"{c['fault']}: {c['what'][:160]}" for c in self.complaints)
+        return "; ".join(f"{n} times {text}" for text, n in counts.most_common(4))
+
 
 class Attempts:
     """The jobs of one connection, from their submission to their one answer."""

@@ -66,7 +66,7 @@ def test_no_fault_makes_a_verdict_wrong():
         names = SHORT[part :: len(shapes())]
         planner = Short(names, jobs=60, shapes={shape: 1}, users=users)
         rounds.Runner(planner, say=said.append, ledger=ledger).run(part, 1, float("inf"))
-    assert ledger.complaints == [], "\n".join([*said, *oracle.table(ledger)])
+    assert ledger.complaints == [], "\n".join([ledger.summary(), *said, *oracle.table(ledger)])
     assert sum(ledger.jobs.values()) >= 50 * len(shapes())
     assert set(SHORT) - MAY_BE_LEFT_OUT <= set(ledger.events), "a fault has never happened"
     right = sum(n for (_, outcome), n in ledger.outcomes.items() if outcome == "right")

@@ -483,7 +483,8 @@ def test_a_reload_keeps_sessions(start_daemon, tmp_path):
     daemon = start_daemon(config=config)
     with daemon.connect() as client:
         session = Session(client)
-        session.shell("echo kept >file; (sleep 1000 >/dev/null 2>&1 &)")
+        # The shell says that it has ended as soon as it has forked, maybe before the child has become sleep.
+        session.shell("echo kept >file; (sleep 1000 >/dev/null 2>&1 &); until pidof sleep; do :; done")
         config.write_text("[session]\nmax = 3\noutput_bytes = 1K\n[isolation]\nenv_allow = NEW=1\n[daemon]\n")
         client.send({"type": "reload"})
         reloaded = client.recv()
