@@ -144,11 +144,16 @@ static bool set_limits(const struct lockdown *lockdown)
            limit(most, RLIMIT_FSIZE, of[LIMIT_DISK], of[LIMIT_DISK]);
 }
 
-/* Sets the limits that are the same for all jobs and that the jail itself does not need. */
+/* Sets the limits that are the same for all jobs and that the jail itself does not need. Takes away
+ * the soft limits that would bound the jail: whoever lowers the supervisor's for a while must not
+ * find them again in a jail that was started meanwhile. */
 static void limit_jail(const struct rlimit *ceilings)
 {
+    static const __rlimit_resource_t whole[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE};
     static const __rlimit_resource_t none[] = {RLIMIT_CORE, RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE,
                                                RLIMIT_NICE, RLIMIT_RTPRIO};
+    for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
+        (void)limit(ceilings, whole[i], RLIM_INFINITY, RLIM_INFINITY);
     (void)limit(ceilings, RLIMIT_STACK, STACK_BYTES, STACK_BYTES);
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)
         (void)limit(ceilings, none[i], 0, 0); /* lowering is always allowed */

@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import ALL_LAYERS, AS_ACCOUNT, DEADLINE, NO_USER_NAMESPACES, RUBRICD, Shape, give_to_account, wait_until
@@ -179,6 +180,31 @@ def test_no_room_on_the_disk_of_the_host(disk, start_daemon):
         assert answer["retriable"] is True and answer["code"] in ("internal", "sandbox_failed"), answer
         (disk / "ballast").unlink()
         assert client.run(TRUE)["score"]["passed"] is True
+
+
+def soft_memory_limit(pid):
+    lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    return next(line.split()[3] for line in lines if line.startswith("Max address space"))
+
+
+def test_a_jail_keeps_no_limit_of_a_daemon_that_was_short(start_daemon):
+    """Somebody lowers the daemon's soft limit and raises it again. A jail that it starts in between has none of
+    that: its jobs would lack memory for as long as it lives."""
+    daemon = start_daemon("warm.use=no", slots=1)  # the daemon itself is what this jail is forked from
+    pid = daemon.process.pid
+    account = AS_ACCOUNT if os.geteuid() == 0 else []
+    subprocess.run([*account, "/usr/bin/prlimit", f"--pid={pid}", f"--as={1 << 46}:"], check=True)
+    assert soft_memory_limit(pid) == str(1 << 46)
+    with daemon.connect() as client:
+        (before,) = daemon.jails()
+        kill_jails(daemon, client)
+
+        def another():
+            slot = client.status()["slots"][0]
+            return slot["jail_pid"] not in (None, before) and slot["state"] == "idle"
+
+        wait_until(another, "another jail is up")
+        assert soft_memory_limit(client.status()["slots"][0]["jail_pid"]) == "unlimited"
 
 
 def limit_processes(jail, soft):
