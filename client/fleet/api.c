@@ -91,9 +91,16 @@ bool api_read_delivery(const char *reply, struct api_delivery *ret)
     if (n < TOKENS_OLD)
         return false;
     size_t at = n == TOKENS_OLD ? BEHIND : BEHIND + MORE;
+    ret->consumer = tokens[at - 1];
     ret->delivered = strtoull(tokens[at], NULL, 10);
     ret->stream_seq = strtoull(tokens[at + 1], NULL, 10);
     return ret->delivered > 0 && ret->stream_seq > 0;
+}
+
+bool api_is_from(const struct api_delivery *delivery, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(delivery->consumer, name, n) == 0 && delivery->consumer[n] == '.';
 }
 
 void api_subject(const char *what, const char *fleet, enum fleet_stream stream, const char *more,

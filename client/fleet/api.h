@@ -52,12 +52,16 @@ uint64_t api_sequence(natsMsg *message);
 
 /* What the reply subject of a message from a consumer says. */
 struct api_delivery {
+    const char *consumer; /* borrowed from the subject: what is up to its next '.' */
     uint64_t stream_seq;
     uint64_t delivered; /* how often, this time among them */
 };
 
 /* Returns whether REPLY is such a subject. */
 bool api_read_delivery(const char *reply, struct api_delivery *ret);
+
+/* Returns whether the consumer NAME has delivered this. */
+bool api_is_from(const struct api_delivery *delivery, const char *name);
 
 /* Write the subject of a request. */
 void api_direct_last(const char *fleet, enum fleet_stream stream, const char *subject, char *ret,

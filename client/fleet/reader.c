@@ -109,6 +109,9 @@ static void on_message(void *arg, natsMsg *message)
             reader->silence_ms = now; /* the consumer is gone */
         return;
     }
+    /* What an earlier consumer still sends would be wrong: that of the index has no bodies. */
+    if (!api_is_from(&delivery, reader->consumer))
+        return;
     if (delivery.stream_seq <= reader->last_seq)
         return; /* seen on another consumer */
     reader->silence_ms = now + SILENCE_MS;

@@ -55,6 +55,9 @@ static void test_deliveries(void **state)
     assert_true(api_read_delivery("$JS.ACK.s.c.3.44.5.1795543617691832880.2", &delivery));
     assert_int_equal(delivery.delivered, 3);
     assert_int_equal(delivery.stream_seq, 44);
+    assert_true(api_is_from(&delivery, "c"));
+    assert_false(api_is_from(&delivery, "cc"));
+    assert_false(api_is_from(&delivery, ""));
     /* As servers since 2.10 may write it: with a domain and an account. */
     assert_true(api_read_delivery("$JS.ACK._.acc.s.c.3.44.5.17.2", &delivery));
     assert_int_equal(delivery.delivered, 3);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The reader of results, on a bus that only notes what it is given. */
+#include "client/fleet/reader.h"
+
+#include "proto/util.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* --- the bus ------------------------------------------------------------------------------ */
+
+struct bus {
+    bus_take *take;
+    bus_reply *reply;
+    void *arg;
+    size_t requests, asked;
+};
+
+const char *bus_fleet(const struct bus *bus)
+{
+    (void)bus;
+    return "f";
+}
+
+unsigned bus_epoch(const struct bus *bus)
+{
+    (void)bus;
+    return 1;
+}
+
+uint64_t bus_request(struct bus *bus, const char *subject, const struct header *headers,
+                     const char *data, size_t n, bus_reply *reply, void *arg)
+{
+    (void)subject;
+    (void)headers;
+    (void)data;
+    (void)n;
+    bus->reply = reply;
+    bus->arg = arg;
+    return ++bus->requests;
+}
+
+void bus_forget(struct bus *bus, uint64_t number)
+{
+    (void)bus;
+    (void)number;
+}
+
+bool bus_publish(struct bus *bus, const char *subject, const char *reply, const char *data,
+                 size_t n)
+{
+    (void)subject;
+    (void)reply;
+    (void)data;
+    (void)n;
+    bus->asked++;
+    return true;
+}
+
+void bus_complain(struct bus *bus, const char *format, ...)
+{
+    (void)bus;
+    (void)format;
+}
+
+void bus_new_inbox(struct bus *bus, char ret[BUS_INBOX_SIZE])
+{
+    (void)bus;
+    (void)snprintf(ret, BUS_INBOX_SIZE, "_INBOX.a");
+}
+
+int bus_watch(struct bus *bus, const char *subject, bus_take *take, void *arg)
+{
+    (void)subject;
+    bus->take = take;
+    bus->arg = arg;
+    return 0;
+}
+
+/* --- what the reader says ----------------------------------------------------------------- */
+
+struct heard {
+    size_t known, ready, come, bytes;
+};
+
+static void on_known(void *arg, natsMsg *message, uint64_t seq)
+{
+    struct heard *heard = arg;
+    (void)message;
+    (void)seq;
+    heard->known++;
+}
+
+static void on_ready(void *arg)
+{
+    struct heard *heard = arg;
+    heard->ready++;
+}
+
+static void on_come(void *arg, natsMsg *message, uint64_t seq)
+{
+    struct heard *heard = arg;
+    (void)seq;
+    heard->come++;
+    heard->bytes += (size_t)natsMsg_GetDataLength(message);
+}
+
+static const struct reader_ops ops = {.known = on_known, .ready = on_ready, .come = on_come};
+
+/* The server has made the consumer NAME, for which PENDING messages wait. */
+static void created(struct bus *bus, const char *name, int pending)
+{
+    natsMsg *message = NULL;
+    char text[128];
+    int n = snprintf(text, sizeof(text), "{\"name\":\"%s\",\"num_pending\":%d}", name, pending);
+    assert_int_equal(natsMsg_Create(&message, "_INBOX.b", NULL, text, n), NATS_OK);
+    assert_false(bus->reply(bus->arg, message));
+    natsMsg_Destroy(message);
+}
+
+/* CONSUMER delivers the result number SEQ with BODY, and has PENDING more. */
+static void deliver(struct bus *bus, const char *consumer, uint64_t seq, const char *body,
+                    int pending)
+{
+    natsMsg *message = NULL;
+    char reply[128];
+    (void)snprintf(reply, sizeof(reply), "$JS.ACK.f-results.%s.1.%" PRIu64 ".1.17.%d", consumer,
+                   seq, pending);
+    assert_int_equal(natsMsg_Create(&message, "f.results.r.x", reply, body, (int)strlen(body)),
+                     NATS_OK);
+    bus->take(bus->arg, message);
+    natsMsg_Destroy(message);
+}
+
+/* --- the tests ---------------------------------------------------------------------------- */
+
+static void test_the_index_and_what_comes_behind_it(void **state)
+{
+    struct bus bus = {0};
+    struct heard heard = {0};
+    struct reader reader;
+    (void)state;
+    assert_int_equal(reader_init(&reader, &bus, "r", &ops, &heard), 0);
+    created(&bus, "index", 2);
+    deliver(&bus, "index", 1, "", 1);
+    assert_int_equal(heard.ready, 0);
+    deliver(&bus, "index", 2, "", 0);
+    assert_int_equal(heard.known, 2);
+    assert_int_equal(heard.ready, 1);
+    created(&bus, "live", 0);
+    deliver(&bus, "live", 3, "{}", 0);
+    deliver(&bus, "live", 3, "{}", 0);
+    assert_int_equal(heard.come, 1);
+    assert_int_equal(heard.bytes, 2);
+    reader_deinit(&reader);
+}
+
+/* The consumer of the index has room for more messages than it had; so it also sends what comes
+ * behind the index, without a body. */
+static void test_what_the_consumer_of_the_index_sends_late(void **state)
+{
+    struct bus bus = {0};
+    struct heard heard = {0};
+    struct reader reader;
+    (void)state;
+    assert_int_equal(reader_init(&reader, &bus, "r", &ops, &heard), 0);
+    created(&bus, "index", 1);
+    deliver(&bus, "index", 1, "", 0);
+    deliver(&bus, "index", 2, "", 0); /* the other consumer is still to be made */
+    created(&bus, "live", 2);
+    deliver(&bus, "index", 3, "", 0);
+    assert_int_equal(heard.come, 0);
+    deliver(&bus, "live", 2, "{}", 1);
+    deliver(&bus, "live", 3, "{}", 0);
+    assert_int_equal(heard.come, 2);
+    assert_int_equal(heard.bytes, 4);
+    reader_deinit(&reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_index_and_what_comes_behind_it),
+        cmocka_unit_test(test_what_the_consumer_of_the_index_sends_late),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
