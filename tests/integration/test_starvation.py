@@ -197,19 +197,29 @@ def test_the_time_of_a_second_program_is_not_that_of_the_next_job(start_daemon):
         assert result["outcome"]["limit_exceeded"] == "wall_clock", result
 
 
+def deadline_moves(client):
+    """Returns how often the deadline of a sandbox job has moved."""
+    client.send({"type": "metrics"})
+    head = 'rubricd_deadline_moves_total{kind="sandbox"} '
+    (moves,) = [line for line in client.recv()["text"].splitlines() if line.startswith(head)]
+    return int(moves.removeprefix(head))
+
+
 def test_one_that_gets_no_cpu_is_starved(start_daemon):
     """It is an error that may be retried, and no verdict."""
     with bound_to_one_cpu() as cpu:
         daemon = start_daemon(slots=1)
     with daemon.connect() as client, loops(cpu, 1):
         starve(idle_jail(client))
-        answer = client.run(sandbox("while :; do :; done", runner="shell", limits={"wall_clock": 0.5}))
-        assert (answer["type"], answer.get("code"), answer.get("retriable")) == ("error", "starved", True), answer
-        assert "the host was too busy" in answer["message"]
-        counters = client.status()["counters"]
-        assert counters["errors"] == {"starved": 1}
+        moves, n = 0, 0
+        # On a host that is busy besides, the first look may come so late that the deadline moves no more.
+        while moves == 0 and n < 5:
+            n += 1
+            answer = client.run(sandbox("while :; do :; done", runner="shell", limits={"wall_clock": 0.5}))
+            assert (answer["type"], answer.get("code"), answer.get("retriable")) == ("error", "starved", True), answer
+            assert "the host was too busy" in answer["message"]
+            moves = deadline_moves(client)
+        assert 1 <= moves <= 10
+        assert client.status()["counters"]["errors"] == {"starved": n}
         client.send({"type": "metrics"})
-        text = client.recv()["text"]
-        assert 'rubricd_job_errors_total{kind="sandbox",code="starved"} 1' in text
-        (moves,) = [line for line in text.splitlines() if line.startswith('rubricd_deadline_moves_total{kind="sandbox"}')]
-        assert 1 <= int(moves.split()[-1]) <= 10
+        assert f'rubricd_job_errors_total{{kind="sandbox",code="starved"}} {n}' in client.recv()["text"]

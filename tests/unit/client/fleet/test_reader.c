@@ -188,5 +188,9 @@ int main(void)
         cmocka_unit_test(test_the_index_and_what_comes_behind_it),
         cmocka_unit_test(test_what_the_consumer_of_the_index_sends_late),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (nats_Open(-1) != NATS_OK)
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)nats_CloseAndWait(0);
+    return failed;
 }
