@@ -358,9 +358,13 @@ def is_more(now, was):
 
 
 def mounts_of(pid):
-    """Returns the mounts of a process that has a namespace of its own for them."""
+    """Returns the mounts of a process that has a namespace of its own for them. A jail keeps the bench of its last
+    job until one of another kind comes: which of the slots had that one last says nothing."""
     spaces = [os.readlink(f"/proc/{p}/ns/mnt") for p in (pid, "self")]
-    return [] if spaces[0] == spaces[1] else Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
+    if spaces[0] == spaces[1]:
+        return []
+    lines = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
+    return [line for line in lines if line.split()[4] != "/bench"]
 
 
 def seen(look):
