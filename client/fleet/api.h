@@ -16,6 +16,7 @@
 #define API_TYPE "Rubricd-Type"       /* of a result: "result" or "error" */
 #define API_HOST "Rubricd-Host"       /* of a result: the worker */
 #define API_STARVED "Rubricd-Starved" /* of a job: "keep" its answer even if it got no CPU */
+#define API_SUBMISSION "Rubricd-Submission" /* of a job: the number by which it is taken back */
 #define API_EXPECT "Nats-Expected-Last-Subject-Sequence"
 #define API_ID "Nats-Msg-Id"
 

@@ -67,21 +67,28 @@ static bool on_sent(void *arg, natsMsg *reply)
     return false;
 }
 
+static uint64_t random_number(void)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        number = (uint64_t)monotonic_ms() << 20 ^ (uint64_t)getpid();
+    return MAX(number, UINT64_C(1));
+}
+
 static void send_job(struct runjob *job)
 {
-    char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE];
-    struct header headers[6];
+    char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE], number[CANCEL_NUMBER_SIZE];
+    struct header headers[8];
     size_t n = 0;
-    uint64_t nonce = 0;
     runjob_enter(job, RUNJOB_SENDING);
-    if (getrandom(&nonce, sizeof(nonce), 0) != (ssize_t)sizeof(nonce))
-        nonce = (uint64_t)monotonic_ms();
-    /* Another submission of the job has another id: the server would drop it as a copy of this one
-     * otherwise. */
-    (void)snprintf(id, sizeof(id), "%s.%s.%016" PRIx64, job->run, job->token, nonce);
+    /* Whenever the job is queued again its message has another id: the server would drop it as a
+     * copy of the earlier one otherwise. */
+    (void)snprintf(id, sizeof(id), "%s.%s.%016" PRIx64, job->run, job->token, random_number());
+    cancel_print_number(job->submission, number);
     names_job(bus_fleet(job->bus), job->run, job->priority, job->token, subject);
     headers[n++] = (struct header){API_ID, id};
     headers[n++] = (struct header){API_DIGEST, job->digest};
+    headers[n++] = (struct header){API_SUBMISSION, number};
     if (job->body_ref)
         headers[n++] = (struct header){API_BODY, job->body_ref};
     if (job->tests_ref)
@@ -228,6 +235,7 @@ static void look(struct runjob *job)
 
 void runjob_begin(struct runjob *job)
 {
+    job->submission = random_number();
     if (job->known_seq == 0)
         queue(job);
     else if (job->is_known_verdict)
@@ -287,15 +295,15 @@ static void take_back(struct runjob *job)
 
 void runjob_withdraw(struct runjob *job)
 {
-    char subject[API_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
+    char subject[API_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE];
     job->is_cancelled = true;
     if (job->state == RUNJOB_SENDING)
-        return; /* goes on when it is queued */
-    if (job->state == RUNJOB_QUEUED || (job->state == RUNJOB_LOOKING && job->queued_ms > 0))
+        return;             /* goes on when it is queued */
+    if (job->queued_ms > 0) /* it may be on its way into the queue once more, and be there still */
         take_back(job);
     (void)snprintf(subject, sizeof(subject), "%s.cancel", bus_fleet(job->bus));
-    int length = snprintf(text, sizeof(text), "%s %s", job->run, job->token);
-    (void)bus_publish(job->bus, subject, NULL, text, (size_t)length);
+    size_t length = cancel_print(job->run, job->token, job->submission, text);
+    (void)bus_publish(job->bus, subject, NULL, text, length);
     fail(job, "cancelled", "the job was cancelled");
 }
 

@@ -2,6 +2,7 @@
 """Trouble at the server while a fleet works: whoever meets it says what is wrong and what to do, goes on when it is
 over, and each job has its one result."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ from fleet_hosts import (
     read_until,
     write_jobs,
 )
+from fleet_serve import Serve
+from overtaking_server import OvertakingServer
 from slow_server import SlowServer
 from test_fleet_errors import make_certificate
 
@@ -280,6 +283,39 @@ def test_the_consumer_of_a_run_is_deleted(fleet, tmp_path):
     assert batch.wait(DEADLINE) == 0
     assert "is gone" not in batch.stderr.read(), said
     expect_all(tmp_path / "out", 3)
+
+
+# --- the order of messages -----------------------------------------------------------------------
+
+
+def test_a_cancel_that_overtakes_its_job(fleet, tmp_path):
+    """The worker hears that the run no longer wants the job before it has the job. It does not run it. A job of the same
+    id that is submitted later, it runs."""
+    direct = fleet.server.url
+    proxy = OvertakingServer(fleet.server.port)
+    try:
+        fleet.server.url = proxy.url
+        fleet.add_host("a")
+        fleet.server.url = direct
+        job = {"kind": "sandbox", "argv": ["/bin/echo", "hi"]}
+        serve = Serve(fleet)
+        with serve.connect() as client, fleet.server.connect() as nats:
+
+            def counts():
+                return json.loads(nats.last("hosts", "rubricd.hosts.a"))
+
+            client.submit("j", job)
+            wait_until(lambda: proxy.held, "the job is on its way")
+            client.send({"type": "cancel", "id": "j"})
+            assert client.recv()["code"] == "cancelled"
+            wait_until(lambda: "rubricd.cancel" in proxy.passed, "the worker has the cancel")
+            proxy.release()
+            wait_until(lambda: counts()["cancelled"] + counts()["done"] == 1, "the worker has had the job")
+            assert (counts()["cancelled"], counts()["done"]) == (1, 0)
+            assert nats.counts("marks") == {} and nats.counts("results") == {}
+            assert client.run(job, "j")["stdout"] == "hi\n"
+    finally:
+        proxy.close()
 
 
 # --- slow ----------------------------------------------------------------------------------------
