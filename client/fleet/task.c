@@ -219,7 +219,9 @@ static void do_without_bench(struct task *task, const char *why, bool is_local)
     if (is_local)
         bus_complain(task->bus, "the rubric of %s cannot run here: %s; handing its jobs back",
                      task->bench.task_class, why);
-    if (task->delivery.delivered < TASKBENCH_DELIVERIES_MAX) {
+    /* Deliveries would not do: a job is handed back for many other reasons. */
+    if (task->mark.without_rubric + 1 < TASKBENCH_TRIES_MAX) {
+        task->lacks_rubric = true;
         task->back = TASKBENCH_BACK;
         hand_back(task);
         return;

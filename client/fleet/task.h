@@ -81,6 +81,7 @@ struct task {
     bool holds_slot;                /* counts in lane->reserved */
     bool is_cancelled, is_unwanted; /* by its run; by this worker, which stops */
     bool keeps_starved;             /* its run wants the answer although it got no CPU */
+    bool lacks_rubric;              /* is handed back because its rubric is not to be had here */
     bool is_alone;                  /* nothing of this worker runs beside it */
     unsigned tests_lost;
     int64_t progress_ms, ack_wait_ms, settle_ms;

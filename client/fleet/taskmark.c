@@ -138,10 +138,12 @@ static bool on_taken_back(void *arg, natsMsg *reply)
 
 void taskmark_take_back(struct task *task)
 {
-    if (marks_remove(task->mark.starts, task->nonce) < 0)
+    if (marks_remove(task->mark.starts, task->nonce) < 0) {
         task_settle(task, task->back, TASK_BACK); /* a later submission has a mark of its own */
-    else
-        send_mark(task, on_taken_back);
+        return;
+    }
+    task->mark.without_rubric += task->lacks_rubric;
+    send_mark(task, on_taken_back);
 }
 
 static bool on_starved(void *arg, natsMsg *reply)
