@@ -283,7 +283,7 @@ static void on_answered(struct lane_job *job, struct message *message)
     } else if (is_to_run_again(task, message)) {
         starve(task);
     } else if (taskresult_restore(message, task->job.id, &task->id, &text) == 0 &&
-               taskresult_label(&text, task->worker, task->mark.starved) == 0) {
+               taskresult_label(&text, task->worker, task->mark.starved, task->beside) == 0) {
         publish(task, &text, message->type == MESSAGE_ERROR);
     } else {
         task_settle(task, "-NAK", TASK_BACK); /* out of memory: it counts as a start */

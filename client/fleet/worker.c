@@ -26,12 +26,14 @@
 #define ANNOUNCE_MS 5000
 /* After SIGTERM, hand back what can be handed back in this time. */
 #define STOP_MS 10000
+#define ALONE_WAIT_DEFAULT_S 60
 
 struct worker_options {
     struct text_list sockets;
     const char *name;
     const char *cache;
     long cache_mib;
+    long alone_wait;
 };
 
 struct worker_lane {
@@ -54,6 +56,7 @@ struct worker {
     struct passes passes;
     struct cancels cancels;
     struct announce_counts counts;
+    int64_t alone_wait_ms;
     int64_t started_ms, list_ms, announce_ms, stop_ms;
     uint64_t list_request, announce_request, measured;
     int64_t measured_ms;
@@ -313,7 +316,8 @@ static void begin_to_stop(struct worker *worker, int64_t now)
     task_give_back(task);
 }
 
-static void pull_more(struct worker *worker, int64_t now)
+/* Returns when something is due next. */
+static int64_t pull_more(struct worker *worker, int64_t now)
 {
     if (worker->epoch != bus_epoch(worker->bus)) {
         worker->epoch = bus_epoch(worker->bus);
@@ -321,11 +325,11 @@ static void pull_more(struct worker *worker, int64_t now)
     }
     if (alone_is_wanted(&worker->tasks)) {
         forget_pulls(worker); /* what comes of them is handed back */
-        alone_go_on(&worker->tasks);
-        return;
+        return alone_go_on(&worker->tasks, worker->alone_wait_ms, now);
     }
     for (size_t i = 0; i < worker->n_lanes && !worker->stopping; i++)
         pulls_fill(&worker->lanes[i].pulls, &worker->feeds, now);
+    return INT64_MAX;
 }
 
 /* Does what is due. Returns when something is due next. */
@@ -338,7 +342,7 @@ static int64_t do_what_is_due(struct worker *worker, int64_t now)
         announce(worker, now);
     for (size_t i = 0; i < worker->n_lanes; i++)
         due = MIN(due, pulls_expire(&worker->lanes[i].pulls, now));
-    pull_more(worker, now);
+    due = MIN(due, pull_more(worker, now));
     for (size_t i = 0; i < worker->n_lanes; i++)
         due = MIN(due, lane_due(&worker->lanes[i].lane));
     due = MIN(due, bus_due(worker->bus));
@@ -449,6 +453,8 @@ static int open_worker(struct worker *worker, const struct bus_options *bus,
     passes_init(&worker->passes);
     worker->started_ms = worker->measured_ms = monotonic_ms();
     worker->stop_ms = INT64_MAX;
+    worker->alone_wait_ms =
+        (options->alone_wait ? options->alone_wait : ALONE_WAIT_DEFAULT_S) * INT64_C(1000);
     int r = names_check("--name", worker->name, NAMES_RUN_MAX, fault);
     if (r == 0)
         r = cancels_init(&worker->cancels);
@@ -534,6 +540,16 @@ static const struct option_spec worker_specs[] = {
         .max = 1 << 20,
         .help = "the most that the cache takes, in MiB; what was used longest ago goes (default: "
                 "1024)",
+    },
+    {
+        .name = "alone-wait",
+        .argument = "SECONDS",
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct worker_options, alone_wait),
+        .min = 1,
+        .max = 86400,
+        .help = "have a job that has starved wait for so long until the others have ended; then "
+                "begin it beside them (default: 60)",
     },
 };
 
