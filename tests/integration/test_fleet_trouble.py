@@ -20,7 +20,7 @@ from fleet_hosts import (
     read_until,
     write_jobs,
 )
-from fleet_serve import Serve
+from fleet_serve import Serve, consumers
 from overtaking_server import OvertakingServer
 from slow_server import SlowServer
 from test_fleet_errors import make_certificate
@@ -316,6 +316,23 @@ def test_a_cancel_that_overtakes_its_job(fleet, tmp_path):
             assert client.run(job, "j")["stdout"] == "hi\n"
     finally:
         proxy.close()
+
+
+def test_the_consumer_of_a_user_of_serve_is_deleted(fleet):
+    """Without a lost connection serve notices within a minute, says so once, and makes the consumer again."""
+    worker = fleet.add_host("a")
+    serve = Serve(fleet)
+    worker.kill()
+    with serve.connect() as client, fleet.server.connect() as nats:
+        client.submit("j", {"kind": "sandbox", "argv": ["/bin/echo", "hi"]})
+        wait_until(lambda: len(nats.counts("jobs")) == 1, "the job is queued")
+        wait_until(lambda: consumers(fleet), "its consumer is there")
+        name = consumers(fleet)[0]
+        assert nats.ask(f"CONSUMER.DELETE.rubricd-jobs.{name}").get("success")
+        worker.start()
+        assert client.recv_answer("j")["stdout"] == "hi\n"
+    said = "its consumer of priority 0 is gone from the NATS server; making it again"
+    assert serve.log().count(said) == 1 and "connected" not in serve.log()
 
 
 # --- slow ----------------------------------------------------------------------------------------
