@@ -22,12 +22,13 @@
 
 enum api_outcome {
     API_OK,
-    API_EXISTS,   /* the subject has a message, and keeps it */
-    API_CONFLICT, /* the subject's last message is not the expected one */
-    API_GONE,     /* no such message */
-    API_FULL,     /* a limit or the disk is reached: the message is not stored */
-    API_AGAIN,    /* the server cannot answer now */
-    API_REFUSED,  /* anything else */
+    API_EXISTS,    /* the subject has a message, and keeps it */
+    API_CONFLICT,  /* the subject's last message is not the expected one */
+    API_GONE,      /* no such message */
+    API_FULL,      /* a limit or the disk is reached: the message is not stored */
+    API_TOO_LARGE, /* the stream takes no message of that size */
+    API_AGAIN,     /* the server cannot answer now */
+    API_REFUSED,   /* anything else */
 };
 
 struct api_answer {

@@ -2,6 +2,7 @@
 #include "runjob.h"
 
 #include "client/terminal/text.h"
+#include "proto/json.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -43,6 +44,40 @@ static void fail(struct runjob *job, const char *code, const char *why)
 
 /* --- into the queue ----------------------------------------------------------------------- */
 
+static bool on_bound(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    _cleanup_json_ json_t *info = NULL;
+    struct api_answer answer;
+    struct fault fault = FAULT_NULL;
+    char stream[NAMES_SUBJECT_SIZE];
+    api_read(reply, &answer);
+    if (answer.outcome == API_AGAIN ||
+        json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
+                         &fault) < 0)
+        return true;
+    job->request = 0;
+    names_stream(bus_fleet(job->bus), STREAM_JOBS, stream);
+    (void)fault_set(&fault,
+                    "job: %zu bytes, and the stream %s of the NATS server takes at most %" PRId64
+                    " in a message, headers included: send less, or raise its max_msg_size",
+                    job->body.length, stream,
+                    (int64_t)json_integer_value(
+                        json_object_get(json_object_get(info, "config"), "max_msg_size")));
+    fail(job, "bad_request", fault.text);
+    return false;
+}
+
+/* The stream does not take the job. Which size it takes, the server says only if it is asked. */
+static void ask_bound(struct runjob *job)
+{
+    char subject[API_SUBJECT_SIZE];
+    api_subject("STREAM.INFO", bus_fleet(job->bus), STREAM_JOBS, NULL, subject, sizeof(subject));
+    job->request = bus_request(job->bus, subject, NULL, "", 0, on_bound, job);
+    if (job->request == 0)
+        fail(job, "internal", "out of memory");
+}
+
 static bool on_sent(void *arg, natsMsg *reply)
 {
     struct runjob *job = arg;
@@ -55,6 +90,10 @@ static bool on_sent(void *arg, natsMsg *reply)
         return true;
     }
     job->request = 0;
+    if (answer.outcome == API_TOO_LARGE) {
+        ask_bound(job);
+        return false;
+    }
     if (answer.outcome != API_OK && answer.outcome != API_EXISTS) {
         fail(job, "internal", answer.text);
         return false;

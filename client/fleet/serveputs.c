@@ -248,8 +248,15 @@ static void take_part(struct serveputs *puts, const struct request *request,
 void serveputs_take(struct serveputs *puts, const struct request *request, struct bytes *take_text)
 {
     _cleanup_bytes_ struct bytes text = TAKE_STRUCT(*take_text, BYTES_NULL);
-    if (puts->bytes + text.length > CLIENT_BYTES_MAX ||
-        puts->load->bytes + text.length > ALL_BYTES_MAX)
+    struct fault fault = FAULT_NULL;
+    size_t size = text.length + (request->part > 1 ? puts->text.length : 0);
+    if (size > CLIENT_BYTES_MAX) { /* which no waiting makes better */
+        (void)fault_set(&fault,
+                        "tests: %zu bytes%s; the tests of a job may have at most %zu in a fleet",
+                        size, request->part > 0 ? " in the parts so far" : "", CLIENT_BYTES_MAX);
+        refuse(puts, &request->id, ERROR_BAD_REQUEST, fault.text);
+    } else if (puts->bytes + text.length > CLIENT_BYTES_MAX ||
+               puts->load->bytes + text.length > ALL_BYTES_MAX)
         refuse(puts, &request->id, ERROR_INTERNAL,
                "put: there is no room for more tests that are on their way into the fleet; put "
                "them again later");

@@ -502,6 +502,24 @@ def test_puts_that_are_wrong(serve):
 
 
 @pytest.mark.long
+def test_tests_that_are_too_large(serve):
+    """More than serve holds for a client are refused for good, and named with the bound; the connection goes on."""
+    many = [{"input": "x" * (15 << 20), "output": ""}]
+    part_size = len(json.dumps(many, separators=(",", ":")))
+    with serve.connect() as client:
+        put = {"type": "put", "digest": "sha256:" + "0" * 64, "parts": 9, "tests": many}
+        for part in range(1, 5):
+            client.send({**put, "part": part}, check=False)
+            assert client.recv()["type"] == "stored"
+        client.send({**put, "part": 5}, check=False)
+        answer = client.recv()
+        assert (answer["code"], answer["retriable"]) == ("bad_request", False)
+        assert answer["message"] == (
+            f"tests: {5 * part_size - 4} bytes in the parts so far; the tests of a job may have at most {64 << 20} in a fleet"
+        )
+        client.ping()
+
+
 def test_jobs_that_are_older_than_the_patience(fleet):
     """Some seconds after the server was away, jobs without an answer are queued once more. They are not to end
     because they have been in the queue for longer than anybody waits for it."""
@@ -588,6 +606,26 @@ def test_a_full_queue_is_an_error_that_says_so(fleet):
         assert (answer["code"], answer["retriable"]) == ("internal", True)
         assert answer["message"] == "the fleet's queue has not taken the job for 2 s: maximum bytes exceeded"
         assert "error" not in nats.ask("STREAM.UPDATE.rubricd-jobs", **config)
+        assert client.run(ECHO)["type"] == "result"
+    serve.stop()
+
+
+def test_a_job_that_a_stream_does_not_take(fleet):
+    """Waiting does not help it, so that nobody is told to try again."""
+    fleet.add_host("a")
+    serve = Serve(fleet)
+    with fleet.server.connect() as nats, serve.connect() as client:
+        config = nats.ask("STREAM.INFO.rubricd-jobs")["config"]
+        assert "error" not in nats.ask("STREAM.UPDATE.rubricd-jobs", **{**config, "max_msg_size": 2000})
+        assert client.run(ECHO)["type"] == "result"
+        job = {**ECHO, "stdin": "x" * 3000}
+        answer = client.run(job)
+        assert (answer["code"], answer["retriable"]) == ("bad_request", False)
+        size = len(json.dumps(job, separators=(",", ":")))
+        assert answer["message"] == (
+            f"job: {size} bytes, and the stream rubricd-jobs of the NATS server takes at most 2000 in a message, headers "
+            "included: send less, or raise its max_msg_size"
+        )
         assert client.run(ECHO)["type"] == "result"
     serve.stop()
 
