@@ -14,7 +14,7 @@ import threading
 
 import pytest
 from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, Client, Closed, is_alive, let_pass, open_up, wait_until
-from fleet_hosts import FLEET, echo, need_fleet, outputs, shell, write_jobs
+from fleet_hosts import FLEET, echo, need_fleet, outputs, read_until, shell, write_jobs
 from fleet_serve import Serve, consumers, make_fleet, make_serve, queue_depth  # noqa: F401  fixtures
 
 need_fleet()
@@ -843,6 +843,22 @@ def test_the_socket(fleet):
     assert wrong.returncode == 2 and "--mode 999: expected an octal number up to 0777" in wrong.stderr
     without = subprocess.run([FLEET, "serve"], capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert without.returncode == 2 and "--socket is missing" in without.stderr
+
+
+def test_a_group_that_does_not_exist(fleet):
+    """That is said with what follows from it and what to do; the socket is served."""
+    fleet.add_host("a")
+    path = fleet.directory / "grouped.sock"
+    command = [FLEET, "serve", "--server", fleet.server.url, "--socket", path, "--group", "no-such-group"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    fleet.runs.append(process)
+    assert read_until(process.stderr, "no-such-group") == (
+        f"rubricctl: there is no group no-such-group, to which --group gives the socket: only root and uid {os.geteuid()} can "
+        f'connect to {path}; create the group, name another one, or leave the socket\'s group alone with --group ""\n'
+    )
+    wait_until(path.exists, "the socket is there")
+    with Client(path) as client:
+        client.ping()
 
 
 def test_a_socket_of_systemd(fleet, tmp_path):
