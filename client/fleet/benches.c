@@ -179,7 +179,7 @@ static void fetch_next(struct fetch *fetch)
             r = benchcache_write(&fetch->writer, file, "", 0);
             continue;
         }
-        blobs_ref(fetch->benches->bus, NULL, file->size, file->digest, ref);
+        blobs_ref(NULL, file->size, file->digest, ref);
         fetch->blob = blob_down(fetch->benches->bus, ref, on_file, fetch);
         if (!fetch->blob)
             finish(fetch, "out of memory", true);

@@ -157,12 +157,12 @@ static void queue(struct runjob *job)
 {
     char ref[BLOBS_REF_SIZE];
     _cleanup_bytes_ struct bytes copy = BYTES_NULL;
-    if (job->body.length <= blobs_inline_max(job->bus)) {
+    if (job->body.length <= BLOBS_INLINE_MAX) {
         send_job(job);
         return;
     }
     runjob_enter(job, RUNJOB_STORING);
-    blobs_ref(job->bus, job->body.data, job->body.length, NULL, ref);
+    blobs_ref(job->body.data, job->body.length, NULL, ref);
     free(job->body_ref);
     job->body_ref = strdup(ref);
     if (job->body_ref && bytes_copy(job->body.data, job->body.length, &copy) == 0)

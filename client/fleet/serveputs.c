@@ -160,8 +160,7 @@ static void store(struct serveputs *puts, const struct request *request, size_t 
     hold(puts, upload->bytes);
     LIST_INSERT_HEAD(&puts->uploads, upload, link);
     (void)snprintf(upload->digest, sizeof(upload->digest), "%s", request->digest);
-    blobs_ref(puts->bus, take_text->data, take_text->length, strchr(request->digest, ':') + 1,
-              upload->ref);
+    blobs_ref(take_text->data, take_text->length, strchr(request->digest, ':') + 1, upload->ref);
     if (upload->answer &&
         (!request->id.data || bytes_copy(request->id.data, request->id.length, &upload->id) == 0))
         upload->blob = blob_up(puts->bus, take_text, upload->ref, on_stored, upload);

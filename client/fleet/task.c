@@ -142,13 +142,13 @@ static void publish(struct task *task, struct bytes *take_result, bool is_error)
     task->result_is_error = is_error;
     if (task->end != TASK_DEAD)
         task->end = is_error ? TASK_ERROR : TASK_DONE;
-    if (task->result.length <= blobs_inline_max(task->bus)) {
+    if (task->result.length <= BLOBS_INLINE_MAX) {
         send_result(task);
         return;
     }
     char ref[BLOBS_REF_SIZE];
     _cleanup_bytes_ struct bytes copy = BYTES_NULL;
-    blobs_ref(task->bus, task->result.data, task->result.length, NULL, ref);
+    blobs_ref(task->result.data, task->result.length, NULL, ref);
     task->result_ref = strdup(ref);
     if (task->result_ref && bytes_copy(task->result.data, task->result.length, &copy) == 0)
         task->blob = blob_up(task->bus, &copy, ref, on_result_stored, task);

@@ -335,6 +335,57 @@ def test_the_consumer_of_a_user_of_serve_is_deleted(fleet):
     assert serve.log().count(said) == 1 and "connected" not in serve.log()
 
 
+# --- large inputs --------------------------------------------------------------------------------
+
+NARROW = "the NATS server takes messages of at most 100000 bytes, and a fleet needs 528384: raise max_payload in its configuration"
+
+
+def test_a_server_that_takes_only_small_messages(tmp_path):
+    """Chunks of large inputs have one size everywhere, so that whoever takes up a run finds those that are there. A server
+    that does not take them is refused, by a worker until that is mended."""
+    server = Server(tmp_path, "max_payload: 100000")
+    worker = Worker(tmp_path, server, "a")
+    try:
+        done = ctl("init", "--server", server.url)
+        assert done.returncode == 3 and NARROW in done.stderr, done.stderr
+        wait_until(lambda: NARROW in worker.log(), "the worker says so")
+        server.stop()
+        server.lines = ()
+        server.start()
+        wait_until(lambda: "connected to the NATS server again" in worker.log(), "it goes on")
+        assert ctl("init", "--server", server.url).returncode == 0
+    finally:
+        worker.kill()
+        server.kill()
+
+
+def test_a_run_with_large_jobs_over_servers_of_other_sizes(fleet, tmp_path):
+    """The server takes smaller messages after a restart, then larger ones. What is wrong is said; then the chunks that are
+    there serve the rest of the run, and another run of the same jobs."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    jobs = echoes(tmp_path, 1, size=1200000)
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    with fleet.server.connect() as nats:
+        wait_until(lambda: nats.counts("jobs"), "the job is queued")
+        chunks = nats.counts("inputs")
+    assert sorted(chunks.values()) == [1, 1, 1]
+    for lines in (("max_payload: 100000",), ("max_payload: 8388608",)):
+        fleet.server.stop()
+        fleet.server.lines = lines
+        fleet.server.start()
+        if "100000" in lines[0]:
+            assert NARROW in read_until(batch.stderr, "raise max_payload")
+    worker.start()
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    expect_all(tmp_path / "out", 1)
+    done = fleet.run("batch", "--run", "other", "--output", tmp_path / "again", jobs)
+    assert done.returncode == 0, done.stderr
+    expect_all(tmp_path / "again", 1)
+    with fleet.server.connect() as nats:
+        assert nats.counts("inputs") == chunks, "nothing is stored twice, or in other pieces"
+
+
 # --- slow ----------------------------------------------------------------------------------------
 
 
