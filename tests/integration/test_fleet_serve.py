@@ -13,7 +13,7 @@ import subprocess
 import threading
 
 import pytest
-from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, Client, Closed, is_alive, let_pass, open_up, wait_until
+from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, Client, Closed, is_alive, let_pass, open_up, says_hello, wait_until
 from fleet_hosts import FLEET, echo, need_fleet, outputs, read_until, shell, write_jobs
 from fleet_serve import Serve, consumers, make_fleet, make_serve, queue_depth  # noqa: F401  fixtures
 
@@ -856,7 +856,7 @@ def test_a_group_that_does_not_exist(fleet):
         f"rubricctl: there is no group no-such-group, to which --group gives the socket: only root and uid {os.geteuid()} can "
         f'connect to {path}; create the group, name another one, or leave the socket\'s group alone with --group ""\n'
     )
-    wait_until(path.exists, "the socket is there")
+    wait_until(lambda: path.exists() and says_hello(path), "it is served")
     with Client(path) as client:
         client.ping()
 
