@@ -20,6 +20,8 @@ static enum api_outcome outcome_of(int64_t code, int64_t err_code, const char *t
     case JSAccountResourcesExceededErr:
     case JSStreamLimitsErr:
         return API_FULL;
+    case JSStreamMessageExceedsMaximumErr:
+        return API_TOO_LARGE;
     case JSStreamStoreFailedErr:
         return strstr(text, "per subject") ? API_EXISTS : API_FULL;
     default:

@@ -16,17 +16,19 @@
 #define API_TYPE "Rubricd-Type"       /* of a result: "result" or "error" */
 #define API_HOST "Rubricd-Host"       /* of a result: the worker */
 #define API_STARVED "Rubricd-Starved" /* of a job: "keep" its answer even if it got no CPU */
+#define API_SUBMISSION "Rubricd-Submission" /* of a job: the number by which it is taken back */
 #define API_EXPECT "Nats-Expected-Last-Subject-Sequence"
 #define API_ID "Nats-Msg-Id"
 
 enum api_outcome {
     API_OK,
-    API_EXISTS,   /* the subject has a message, and keeps it */
-    API_CONFLICT, /* the subject's last message is not the expected one */
-    API_GONE,     /* no such message */
-    API_FULL,     /* a limit or the disk is reached: the message is not stored */
-    API_AGAIN,    /* the server cannot answer now */
-    API_REFUSED,  /* anything else */
+    API_EXISTS,    /* the subject has a message, and keeps it */
+    API_CONFLICT,  /* the subject's last message is not the expected one */
+    API_GONE,      /* no such message */
+    API_FULL,      /* a limit or the disk is reached: the message is not stored */
+    API_TOO_LARGE, /* the stream takes no message of that size */
+    API_AGAIN,     /* the server cannot answer now */
+    API_REFUSED,   /* anything else */
 };
 
 struct api_answer {

@@ -38,7 +38,8 @@ struct benches {
     LIST_HEAD(, fetch) fetches;
 };
 
-int benches_new(struct bus *bus, struct benchcache *take_cache, struct benches **ret)
+/* CACHE is taken over. 0 or -ENOMEM. */
+static int benches_new(struct bus *bus, struct benchcache *take_cache, struct benches **ret)
 {
     struct benches *benches = calloc(1, sizeof(*benches));
     if (!benches)
@@ -178,7 +179,7 @@ static void fetch_next(struct fetch *fetch)
             r = benchcache_write(&fetch->writer, file, "", 0);
             continue;
         }
-        blobs_ref(fetch->benches->bus, NULL, file->size, file->digest, ref);
+        blobs_ref(NULL, file->size, file->digest, ref);
         fetch->blob = blob_down(fetch->benches->bus, ref, on_file, fetch);
         if (!fetch->blob)
             finish(fetch, "out of memory", true);
@@ -254,4 +255,27 @@ void benches_fetch(struct benches *benches, const char *digest, const char *task
     }
     wait->is_waiting = true;
     LIST_INSERT_HEAD(&fetch->waits, wait, link);
+}
+
+int benches_open(struct bus *bus, const char *path, long mib, struct benches **ret,
+                 struct fault *fault)
+{
+    char closed[PATH_MAX];
+    struct benchcache cache = BENCHCACHE_NULL;
+    uint64_t bytes = (uint64_t)(mib ? mib : BENCHES_MIB_DEFAULT) << 20;
+    int r = benchcache_open(path, bytes, &cache, fault);
+    if (r < 0 && path)
+        return r;
+    if (r < 0) {
+        complain("no cache for rubrics: %s; only those that this host has can run", fault->text);
+        fault->text[0] = '\0';
+        return 0;
+    }
+    if (benchcache_is_closed(&cache, closed))
+        complain("%s may not be entered by other accounts, so that jobs may be unable to read the "
+                 "rubrics in %s: chmod o+x it, or name another cache with --cache",
+                 closed, cache.path);
+    r = benches_new(bus, &cache, ret);
+    benchcache_close(&cache);
+    return r;
 }

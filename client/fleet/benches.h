@@ -21,8 +21,13 @@ struct bench_wait {
     LIST_ENTRY(bench_wait) link;
 };
 
-/* CACHE is taken over. 0 or -ENOMEM. */
-int benches_new(struct bus *bus, struct benchcache *take_cache, struct benches **ret);
+#define BENCHES_MIB_DEFAULT 1024
+
+/* Opens the cache at PATH (NULL: the usual place) of MIB mebibytes (0: the default). If the usual
+ * place cannot be used it says so, and *RET stays NULL: the host runs the rubrics that it has. 0 or
+ * a negative errno with FAULT. */
+int benches_open(struct bus *bus, const char *path, long mib, struct benches **ret,
+                 struct fault *fault);
 
 /* Calls nobody. Accepts NULL and returns NULL. */
 struct benches *benches_free(struct benches *benches);

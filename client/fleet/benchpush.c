@@ -38,11 +38,10 @@ static int read_tree(struct benchpush *push, struct fault *fault)
     if (r < 0)
         return r;
     manifest_digest(push->manifest.data, push->manifest.length, push->digest);
-    if (push->manifest.length > blobs_inline_max(push->bus))
+    if (push->manifest.length > BLOBS_INLINE_MAX)
         return fault_set(fault,
-                         "the list of its files has %zu bytes, and the server takes messages of "
-                         "%zu: raise its max_payload",
-                         push->manifest.length, blobs_inline_max(push->bus));
+                         "the list of its files has %zu bytes, and a fleet takes at most %zu",
+                         push->manifest.length, BLOBS_INLINE_MAX);
     return 0;
 }
 
@@ -153,7 +152,7 @@ static void on_stored(void *arg, _unused_ struct bytes *text, const char *why)
 static void store(struct benchpush *push, struct bytes *take_text, const char *digest)
 {
     char ref[BLOBS_REF_SIZE];
-    blobs_ref(push->bus, take_text->data, take_text->length, digest, ref);
+    blobs_ref(take_text->data, take_text->length, digest, ref);
     push->blob = blob_up(push->bus, take_text, ref, on_stored, push);
     if (!push->blob)
         end(push, push->task_class, "out of memory");

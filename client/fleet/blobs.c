@@ -4,9 +4,7 @@
 #include <sha2.h>
 #include <string.h>
 
-/* Room for the subject and the headers of a message. */
-#define HEAD_MAX ((size_t)4096)
-#define CHUNK_MAX ((size_t)512 << 10)
+#define CHUNK_SIZE BLOBS_INLINE_MAX
 /* Chunks under way at once, of one blob. */
 #define WINDOW 8
 #define CHUNKS_MAX 100000
@@ -31,25 +29,12 @@ struct blob {
     void *arg;
 };
 
-static size_t chunk_size(const struct bus *bus)
-{
-    size_t max = bus_max_payload(bus);
-    return max > 2 * HEAD_MAX ? MIN(max - HEAD_MAX, CHUNK_MAX) : HEAD_MAX;
-}
-
-size_t blobs_inline_max(const struct bus *bus)
-{
-    return chunk_size(bus);
-}
-
-void blobs_ref(const struct bus *bus, const char *text, size_t n, const char *hex,
-               char ret[BLOBS_REF_SIZE])
+void blobs_ref(const char *text, size_t n, const char *hex, char ret[BLOBS_REF_SIZE])
 {
     char computed[DIGEST_SIZE];
-    size_t size = chunk_size(bus);
     if (!hex)
         hex = SHA256Data((const uint8_t *)text, n, computed);
-    (void)snprintf(ret, BLOBS_REF_SIZE, "%s %zu", hex, (n + size - 1) / size);
+    (void)snprintf(ret, BLOBS_REF_SIZE, "%s %zu", hex, (n + CHUNK_SIZE - 1) / CHUNK_SIZE);
 }
 
 static bool read_ref(const char *ref, char hex[DIGEST_SIZE], size_t *ret_n)
@@ -162,9 +147,9 @@ static void advance(struct blob *blob, struct chunk *chunk)
     chunk->at = blob->next++;
     name_chunk(blob, chunk->at, subject);
     if (blob->is_up) {
-        size_t size = chunk_size(blob->bus), from = chunk->at * size;
+        size_t from = chunk->at * CHUNK_SIZE;
         chunk->request = bus_request(blob->bus, subject, NULL, blob->text.data + from,
-                                     MIN(size, blob->text.length - from), on_stored, chunk);
+                                     MIN(CHUNK_SIZE, blob->text.length - from), on_stored, chunk);
     } else {
         api_direct_last(bus_fleet(blob->bus), STREAM_INPUTS, subject, request, sizeof(request));
         chunk->request = bus_request(blob->bus, request, NULL, "", 0, on_fetched, chunk);

@@ -19,12 +19,13 @@ struct blob;
  * the callee takes over; or it is NULL and WHY says why. Neither is called after blob_free(). */
 typedef void blob_done(void *arg, struct bytes *take_text, const char *why);
 
-/* Returns how many bytes fit into one message beside its headers. */
-size_t blobs_inline_max(const struct bus *bus);
+/* So many bytes go into one message. The size of chunks is the same at every server: a chunk is
+ * known by the digest of the whole and its number, so that another size would make it another one.
+ * The bus refuses a server that does not take such a message beside its headers. */
+#define BLOBS_INLINE_MAX BUS_DATA_MAX
 
 /* Writes the reference of the N bytes at TEXT. HEX is their digest; NULL: it is computed. */
-void blobs_ref(const struct bus *bus, const char *text, size_t n, const char *hex,
-               char ret[BLOBS_REF_SIZE]);
+void blobs_ref(const char *text, size_t n, const char *hex, char ret[BLOBS_REF_SIZE]);
 
 /* Stores *TAKE_TEXT under REF. NULL when memory runs out. */
 struct blob *blob_up(struct bus *bus, struct bytes *take_text, const char *ref, blob_done *done,

@@ -24,6 +24,9 @@
 #define NOBODY_TRIES 20
 /* What lasts is said again after a while, not for each request. */
 #define COMPLAIN_AGAIN_MS 30000
+/* What the server has to take: data, and room for the headers of a message. */
+#define PAYLOAD_MIN (BUS_DATA_MAX + 4096)
+
 struct watch {
     struct bus *bus;
     char *subject;
@@ -54,7 +57,6 @@ struct bus {
     bool was_up;
     char why[FAULT_MAX]; /* the last try to connect failed; "": it did not */
     unsigned epoch;
-    size_t max_payload;
 
     /* What the library's threads touch. */
     pthread_mutex_t lock;
@@ -386,6 +388,12 @@ static void disconnect(struct bus *bus)
     bus->connection = NULL;
 }
 
+/* Whether the server takes no message as large as they may be here. */
+static bool is_narrow(const struct bus *bus)
+{
+    return natsConnection_GetMaxPayload(bus->connection) < (int64_t)PAYLOAD_MIN;
+}
+
 static int connect_bus(struct bus *bus, struct fault *fault)
 {
     static const struct busconnect_events events = {
@@ -393,8 +401,14 @@ static int connect_bus(struct bus *bus, struct fault *fault)
     int r = busconnect(&bus->options, &events, bus, &bus->connection, fault);
     if (r == 0)
         r = subscribe_inbox(bus);
-    if (r == 0)
-        bus->max_payload = (size_t)MAX(natsConnection_GetMaxPayload(bus->connection), INT64_C(0));
+    if (r == 0 && is_narrow(bus)) {
+        (void)fault_set(fault,
+                        "the NATS server takes messages of at most %" PRId64
+                        " bytes, and a fleet needs %zu: raise max_payload in its configuration "
+                        "(1048576 is usual)",
+                        natsConnection_GetMaxPayload(bus->connection), PAYLOAD_MIN);
+        r = -EMSGSIZE;
+    }
     return r;
 }
 
@@ -437,7 +451,9 @@ static void take_states(struct bus *bus, int64_t now)
         complain("the connection to the NATS server is lost; connecting again");
         bus->was_up = false;
     }
-    if (back && bus_is_up(bus)) {
+    if (back && bus_is_up(bus) && is_narrow(bus)) {
+        bus->reopen_ms = now; /* it has another configuration now, of which reopen() complains */
+    } else if (back && bus_is_up(bus)) {
         complain("connected to the NATS server again");
         bus->was_up = true;
         bus->give_up_ms = INT64_MAX;
@@ -559,9 +575,4 @@ natsConnection *bus_connection(struct bus *bus)
 int bus_fd(const struct bus *bus)
 {
     return bus->event_fd;
-}
-
-size_t bus_max_payload(const struct bus *bus)
-{
-    return bus->max_payload;
 }

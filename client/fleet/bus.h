@@ -54,8 +54,9 @@ const char *bus_trouble(const struct bus *bus);
 /* Counts the connections so far: what was sent on an earlier one may be lost. */
 unsigned bus_epoch(const struct bus *bus);
 
-/* The largest message that the server takes, in bytes. */
-size_t bus_max_payload(const struct bus *bus);
+/* The most that a message has beside its headers, in bytes. A server whose max_payload is smaller
+ * than that and the headers is refused, as one that is not there. */
+#define BUS_DATA_MAX ((size_t)512 << 10)
 
 struct header {
     const char *name, *value;

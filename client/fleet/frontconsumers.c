@@ -2,19 +2,10 @@
 #include "frontconsumers.h"
 
 #include "api.h"
+#include "consumer.h"
 
 #include "client/terminal/text.h"
 #include "proto/json.h"
-
-#include <inttypes.h>
-
-/* Has the workers look at the list of consumers. */
-static void wake_workers(struct frontconsumers *all)
-{
-    char wake[NAMES_SUBJECT_SIZE];
-    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(all->bus));
-    (void)bus_publish(all->bus, wake, NULL, "", 0);
-}
 
 /* --- making ------------------------------------------------------------------------------- */
 
@@ -27,21 +18,16 @@ static bool on_created(void *arg, natsMsg *reply)
         bus_complain(all->bus, "the run has no consumer yet: %s; trying again", answer.text);
         return true;
     }
-    wake_workers(all);
+    consumer_wake_workers(all->bus);
     return false;
 }
 
 /* Has the server make CONSUMER; one that is there stays as it is. */
 static void create(struct frontconsumer *consumer)
 {
-    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE], text[2 * NAMES_SUBJECT_SIZE];
     struct frontconsumers *all = consumer->all;
-    const char *fleet = bus_fleet(all->bus);
-    names_consumer(all->run, consumer->priority, name);
-    api_subject("CONSUMER.DURABLE.CREATE", fleet, STREAM_JOBS, name, subject, sizeof(subject));
-    size_t n = names_consumer_config(fleet, all->run, consumer->priority, all->digest,
-                                     all->ack_wait_s, text, sizeof(text));
-    (void)bus_request(all->bus, subject, NULL, text, n, on_created, all);
+    (void)consumer_create(all->bus, all->run, consumer->priority, all->digest, all->ack_wait_s,
+                          on_created, all);
 }
 
 void frontconsumers_init(struct frontconsumers *ret, struct bus *bus, const char *run,
@@ -68,35 +54,18 @@ void frontconsumers_ensure(struct frontconsumers *all, int64_t priority)
 /* Returns whether the library took the request. */
 static bool ask(struct frontconsumer *consumer, bus_reply *reply)
 {
-    struct frontconsumers *all = consumer->all;
-    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
-    names_consumer(all->run, consumer->priority, name);
-    api_subject("CONSUMER.INFO", bus_fleet(all->bus), STREAM_JOBS, name, subject, sizeof(subject));
-    return bus_request(all->bus, subject, NULL, "", 0, reply, consumer) > 0;
-}
-
-/* Returns what the server says, to be released; NULL if it is no JSON. */
-static json_t *read_info(natsMsg *reply)
-{
-    json_t *info = NULL;
-    struct fault fault = FAULT_NULL;
-    int r = json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
-                             &fault);
-    return r < 0 ? NULL : info;
+    const struct frontconsumers *all = consumer->all;
+    return consumer_ask(all->bus, all->run, consumer->priority, "CONSUMER.INFO", reply, consumer) >
+           0;
 }
 
 /* Makes the consumer again if it is gone. Of other errors the next check hears again. */
 static bool on_checked(void *arg, natsMsg *reply)
 {
     struct frontconsumer *consumer = arg;
-    _cleanup_json_ json_t *info = read_info(reply);
-    const json_t *code = json_object_get(json_object_get(info, "error"), "err_code");
-    if (consumer->all->is_ending || json_integer_value(code) != JSConsumerNotFoundErr)
-        return false;
-    complain("run %s: its consumer of priority %" PRId64
-             " is gone from the NATS server; making it again",
-             consumer->all->run, consumer->priority);
-    create(consumer);
+    if (!consumer->all->is_ending &&
+        consumer_is_gone(reply, consumer->all->run, consumer->priority))
+        create(consumer);
     return false;
 }
 
@@ -112,7 +81,7 @@ static bool on_left(void *arg, natsMsg *reply)
 {
     struct frontconsumer *consumer = arg;
     struct frontconsumers *all = consumer->all;
-    _cleanup_json_ json_t *info = read_info(reply);
+    _cleanup_json_ json_t *info = consumer_read(reply);
     char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
     all->n_ending--;
     if (!info || json_object_get(info, "error") ||
@@ -123,7 +92,7 @@ static bool on_left(void *arg, natsMsg *reply)
     api_subject("CONSUMER.DELETE", bus_fleet(all->bus), STREAM_JOBS, name, subject,
                 sizeof(subject));
     (void)bus_publish(all->bus, subject, NULL, "", 0);
-    wake_workers(all);
+    consumer_wake_workers(all->bus);
     return false;
 }
 

@@ -103,8 +103,7 @@ static void store(struct frontputs *puts, json_t *take_answer, struct bytes *tak
     upload->puts = puts;
     upload->answer = take_answer;
     (void)snprintf(upload->digest, sizeof(upload->digest), "%s", puts->digest);
-    blobs_ref(puts->bus, take_text->data, take_text->length, strchr(puts->digest, ':') + 1,
-              upload->ref);
+    blobs_ref(take_text->data, take_text->length, strchr(puts->digest, ':') + 1, upload->ref);
     LIST_INSERT_HEAD(&puts->uploads, upload, link);
     upload->blob = blob_up(puts->bus, take_text, upload->ref, on_stored, upload);
     if (!upload->blob)

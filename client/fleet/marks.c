@@ -30,6 +30,8 @@ int marks_read(const char *text, size_t n, uint64_t seq, struct mark *ret)
         ours = object;
     struct mark mark = {.starts = entries_of(ours, "starts"),
                         .starved = entries_of(ours, "starved")};
+    json_int_t n_without = json_integer_value(json_object_get(ours, "without_rubric"));
+    mark.without_rubric = (uint64_t)MAX(n_without, (json_int_t)0);
     if (!mark.starts || !mark.starved) {
         mark_deinit(&mark);
         return -ENOMEM;
@@ -81,6 +83,10 @@ int marks_print(uint64_t seq, const struct mark *mark, struct bytes *ret)
         json_pack("{s:I,s:O}", "seq", (json_int_t)seq, "starts", mark->starts);
     if (object && json_array_size(mark->starved) > 0 &&
         json_object_set(object, "starved", mark->starved) < 0)
+        return -ENOMEM;
+    if (object && mark->without_rubric > 0 &&
+        json_object_set_new(object, "without_rubric",
+                            json_integer((json_int_t)mark->without_rubric)) < 0)
         return -ENOMEM;
     return object ? json_print(object, ret) : -ENOMEM;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The mark of a job: which workers have started it and have not said how it ended, and on which of
- * them it has starved. Pure.
+/* The mark of a job: which workers have started it and have not said how it ended, on which of
+ * them it has starved, and how often its rubric was not to be had. Pure.
  *
  * A mark is the last message of the job's subject in the stream of marks: a JSON object with the
  * sequence of the job's message in the queue, one entry for each start, and one for each time that
@@ -21,8 +21,9 @@
 #define MARKS_STARVED_MAX 3
 
 struct mark {
-    json_t *starts;  /* array; NULL: the mark has not been read */
-    json_t *starved; /* array, NULL where the other one is */
+    json_t *starts;          /* array; NULL: the mark has not been read */
+    json_t *starved;         /* array, NULL where the other one is */
+    uint64_t without_rubric; /* hand-backs because its rubric was not to be had */
 };
 
 #define MARK_NULL       \

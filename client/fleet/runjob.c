@@ -2,6 +2,7 @@
 #include "runjob.h"
 
 #include "client/terminal/text.h"
+#include "proto/json.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -43,6 +44,40 @@ static void fail(struct runjob *job, const char *code, const char *why)
 
 /* --- into the queue ----------------------------------------------------------------------- */
 
+static bool on_bound(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    _cleanup_json_ json_t *info = NULL;
+    struct api_answer answer;
+    struct fault fault = FAULT_NULL;
+    char stream[NAMES_SUBJECT_SIZE];
+    api_read(reply, &answer);
+    if (answer.outcome == API_AGAIN ||
+        json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
+                         &fault) < 0)
+        return true;
+    job->request = 0;
+    names_stream(bus_fleet(job->bus), STREAM_JOBS, stream);
+    (void)fault_set(&fault,
+                    "job: %zu bytes, and the stream %s of the NATS server takes at most %" PRId64
+                    " in a message, headers included: send less, or raise its max_msg_size",
+                    job->body.length, stream,
+                    (int64_t)json_integer_value(
+                        json_object_get(json_object_get(info, "config"), "max_msg_size")));
+    fail(job, "bad_request", fault.text);
+    return false;
+}
+
+/* The stream does not take the job. Which size it takes, the server says only if it is asked. */
+static void ask_bound(struct runjob *job)
+{
+    char subject[API_SUBJECT_SIZE];
+    api_subject("STREAM.INFO", bus_fleet(job->bus), STREAM_JOBS, NULL, subject, sizeof(subject));
+    job->request = bus_request(job->bus, subject, NULL, "", 0, on_bound, job);
+    if (job->request == 0)
+        fail(job, "internal", "out of memory");
+}
+
 static bool on_sent(void *arg, natsMsg *reply)
 {
     struct runjob *job = arg;
@@ -55,6 +90,10 @@ static bool on_sent(void *arg, natsMsg *reply)
         return true;
     }
     job->request = 0;
+    if (answer.outcome == API_TOO_LARGE) {
+        ask_bound(job);
+        return false;
+    }
     if (answer.outcome != API_OK && answer.outcome != API_EXISTS) {
         fail(job, "internal", answer.text);
         return false;
@@ -67,21 +106,28 @@ static bool on_sent(void *arg, natsMsg *reply)
     return false;
 }
 
+static uint64_t random_number(void)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        number = (uint64_t)monotonic_ms() << 20 ^ (uint64_t)getpid();
+    return MAX(number, UINT64_C(1));
+}
+
 static void send_job(struct runjob *job)
 {
-    char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE];
-    struct header headers[6];
+    char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE], number[CANCEL_NUMBER_SIZE];
+    struct header headers[8];
     size_t n = 0;
-    uint64_t nonce = 0;
     runjob_enter(job, RUNJOB_SENDING);
-    if (getrandom(&nonce, sizeof(nonce), 0) != (ssize_t)sizeof(nonce))
-        nonce = (uint64_t)monotonic_ms();
-    /* Another submission of the job has another id: the server would drop it as a copy of this one
-     * otherwise. */
-    (void)snprintf(id, sizeof(id), "%s.%s.%016" PRIx64, job->run, job->token, nonce);
+    /* Whenever the job is queued again its message has another id: the server would drop it as a
+     * copy of the earlier one otherwise. */
+    (void)snprintf(id, sizeof(id), "%s.%s.%016" PRIx64, job->run, job->token, random_number());
+    cancel_print_number(job->submission, number);
     names_job(bus_fleet(job->bus), job->run, job->priority, job->token, subject);
     headers[n++] = (struct header){API_ID, id};
     headers[n++] = (struct header){API_DIGEST, job->digest};
+    headers[n++] = (struct header){API_SUBMISSION, number};
     if (job->body_ref)
         headers[n++] = (struct header){API_BODY, job->body_ref};
     if (job->tests_ref)
@@ -111,12 +157,12 @@ static void queue(struct runjob *job)
 {
     char ref[BLOBS_REF_SIZE];
     _cleanup_bytes_ struct bytes copy = BYTES_NULL;
-    if (job->body.length <= blobs_inline_max(job->bus)) {
+    if (job->body.length <= BLOBS_INLINE_MAX) {
         send_job(job);
         return;
     }
     runjob_enter(job, RUNJOB_STORING);
-    blobs_ref(job->bus, job->body.data, job->body.length, NULL, ref);
+    blobs_ref(job->body.data, job->body.length, NULL, ref);
     free(job->body_ref);
     job->body_ref = strdup(ref);
     if (job->body_ref && bytes_copy(job->body.data, job->body.length, &copy) == 0)
@@ -228,6 +274,7 @@ static void look(struct runjob *job)
 
 void runjob_begin(struct runjob *job)
 {
+    job->submission = random_number();
     if (job->known_seq == 0)
         queue(job);
     else if (job->is_known_verdict)
@@ -287,15 +334,15 @@ static void take_back(struct runjob *job)
 
 void runjob_withdraw(struct runjob *job)
 {
-    char subject[API_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
+    char subject[API_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE];
     job->is_cancelled = true;
     if (job->state == RUNJOB_SENDING)
-        return; /* goes on when it is queued */
-    if (job->state == RUNJOB_QUEUED || (job->state == RUNJOB_LOOKING && job->queued_ms > 0))
+        return;             /* goes on when it is queued */
+    if (job->queued_ms > 0) /* it may be on its way into the queue once more, and be there still */
         take_back(job);
     (void)snprintf(subject, sizeof(subject), "%s.cancel", bus_fleet(job->bus));
-    int length = snprintf(text, sizeof(text), "%s %s", job->run, job->token);
-    (void)bus_publish(job->bus, subject, NULL, text, (size_t)length);
+    size_t length = cancel_print(job->run, job->token, job->submission, text);
+    (void)bus_publish(job->bus, subject, NULL, text, length);
     fail(job, "cancelled", "the job was cancelled");
 }
 

@@ -7,6 +7,7 @@
  * answer to another job of the same id, is deleted first, and the job is queued anew. */
 
 #include "blobs.h"
+#include "cancels.h"
 #include "frontbenches.h"
 
 #include <sys/queue.h>
@@ -44,6 +45,7 @@ struct runjob {
     int64_t priority;
     struct bytes body; /* the fields of the job, as JSON; empty once it is queued */
     char digest[DIGEST_SIZE];
+    uint64_t submission; /* a number that no other job has: see cancels.h; set by runjob_begin() */
     char *body_ref, *tests_ref;         /* NULL: none */
     char bench[FRONTBENCHES_NAME_SIZE]; /* the rubric that it is to have; "": none is named */
     uint64_t job_no;
@@ -72,7 +74,8 @@ void runjob_send_again(struct runjob *job, int64_t before_ms);
 /* A result of its id has come. Returns whether it is an answer to this job. */
 bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq);
 
-/* Takes the job out of the queue and tells the workers, as soon as it is known to be there:
+/* Takes the job out of the queue and tells the workers, which do not begin with it even if they
+ * hear of that before they have it; as soon as it is known to be there:
  * `failed` is called with the code `cancelled`. */
 void runjob_withdraw(struct runjob *job);
 

@@ -140,12 +140,12 @@ static void end(struct served *served)
 }
 
 /* Answers SERVED, which has a client, with an error that comes from the fleet. */
-static void pass_error(struct served *served, const char *why)
+static void pass_error(struct served *served, enum error_code code, const char *why)
 {
     struct caller *caller = served->guest->caller;
-    note_failure(served->run->serve, served, error_code_name(ERROR_INTERNAL));
+    note_failure(served->run->serve, served, error_code_name(code));
     detach(served);
-    caller_send_error(caller, &served->id, served->number, ERROR_INTERNAL, why);
+    caller_send_error(caller, &served->id, served->number, code, why);
     caller_settle(caller);
 }
 
@@ -169,16 +169,17 @@ static void on_answered(struct runjob *job, struct bytes *text)
     if (served->guest && r == 0)
         pass_answer(served, &answer);
     else if (served->guest)
-        pass_error(served,
+        pass_error(served, ERROR_INTERNAL,
                    r == -ENOMEM ? "out of memory" : "the answer of the fleet cannot be read");
     end(served);
 }
 
-static void on_failed(struct runjob *job, _unused_ const char *code, const char *why)
+static void on_failed(struct runjob *job, const char *code, const char *why)
 {
     struct served *served = job->arg;
+    bool is_of_client = strcmp(code, error_code_name(ERROR_BAD_REQUEST)) == 0;
     if (served->guest)
-        pass_error(served, why);
+        pass_error(served, is_of_client ? ERROR_BAD_REQUEST : ERROR_INTERNAL, why);
     end(served);
 }
 

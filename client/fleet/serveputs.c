@@ -160,8 +160,7 @@ static void store(struct serveputs *puts, const struct request *request, size_t 
     hold(puts, upload->bytes);
     LIST_INSERT_HEAD(&puts->uploads, upload, link);
     (void)snprintf(upload->digest, sizeof(upload->digest), "%s", request->digest);
-    blobs_ref(puts->bus, take_text->data, take_text->length, strchr(request->digest, ':') + 1,
-              upload->ref);
+    blobs_ref(take_text->data, take_text->length, strchr(request->digest, ':') + 1, upload->ref);
     if (upload->answer &&
         (!request->id.data || bytes_copy(request->id.data, request->id.length, &upload->id) == 0))
         upload->blob = blob_up(puts->bus, take_text, upload->ref, on_stored, upload);
@@ -248,8 +247,15 @@ static void take_part(struct serveputs *puts, const struct request *request,
 void serveputs_take(struct serveputs *puts, const struct request *request, struct bytes *take_text)
 {
     _cleanup_bytes_ struct bytes text = TAKE_STRUCT(*take_text, BYTES_NULL);
-    if (puts->bytes + text.length > CLIENT_BYTES_MAX ||
-        puts->load->bytes + text.length > ALL_BYTES_MAX)
+    struct fault fault = FAULT_NULL;
+    size_t size = text.length + (request->part > 1 ? puts->text.length : 0);
+    if (size > CLIENT_BYTES_MAX) { /* which no waiting makes better */
+        (void)fault_set(&fault,
+                        "tests: %zu bytes%s; the tests of a job may have at most %zu in a fleet",
+                        size, request->part > 0 ? " in the parts so far" : "", CLIENT_BYTES_MAX);
+        refuse(puts, &request->id, ERROR_BAD_REQUEST, fault.text);
+    } else if (puts->bytes + text.length > CLIENT_BYTES_MAX ||
+               puts->load->bytes + text.length > ALL_BYTES_MAX)
         refuse(puts, &request->id, ERROR_INTERNAL,
                "put: there is no room for more tests that are on their way into the fleet; put "
                "them again later");

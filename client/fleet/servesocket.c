@@ -73,13 +73,20 @@ static int set_group(const char *path, const char *group, struct fault *fault)
         return 0;
     if (!entry) {
         /* Only root and our own user can connect then: safe, but worth a word. */
-        complain("--group: there is no group %s", group);
+        complain(
+            "there is no group %s, to which --group gives the socket: only root and uid %u can "
+            "connect to %s; create the group, name another one, or leave the socket's group "
+            "alone with --group \"\"",
+            group, (unsigned)geteuid(), path);
         return 0;
     }
     if (lchown(path, (uid_t)-1, entry->gr_gid) == 0)
         return 0;
     if (errno == EPERM) {
-        complain("--group: %s cannot be given to group %s: %s", path, group, strerror(errno));
+        complain("uid %u may not give %s to the group %s (%s), so that the group's members cannot "
+                 "connect: have that account be a member of the group, name another one with "
+                 "--group, or leave the socket's group alone with --group \"\"",
+                 (unsigned)geteuid(), path, group, strerror(errno));
         return 0;
     }
     int r = -errno;

@@ -15,7 +15,8 @@
 #define AGAIN_SOON_MS 5000
 #define TROUBLE_SOON_MS 3000
 
-/* As the front of a batch does: a server that lost its disk has no job and no result of it. */
+/* As the front of a batch does: a server that lost its disk has no job and no result of it. The
+ * consumers are looked at, too. */
 static void send_again(struct serve_run *run, int64_t now)
 {
     struct served *served, *next;
@@ -38,6 +39,8 @@ static void send_again(struct serve_run *run, int64_t now)
             served->sent_ms = now;
         runjob_send_again(served->job, before_ms);
     }
+    if (run->n_jobs > 0)
+        userrun_check(&run->run);
 }
 
 /* Whether the queue has not taken the job yet. */

@@ -142,13 +142,13 @@ static void publish(struct task *task, struct bytes *take_result, bool is_error)
     task->result_is_error = is_error;
     if (task->end != TASK_DEAD)
         task->end = is_error ? TASK_ERROR : TASK_DONE;
-    if (task->result.length <= blobs_inline_max(task->bus)) {
+    if (task->result.length <= BLOBS_INLINE_MAX) {
         send_result(task);
         return;
     }
     char ref[BLOBS_REF_SIZE];
     _cleanup_bytes_ struct bytes copy = BYTES_NULL;
-    blobs_ref(task->bus, task->result.data, task->result.length, NULL, ref);
+    blobs_ref(task->result.data, task->result.length, NULL, ref);
     task->result_ref = strdup(ref);
     if (task->result_ref && bytes_copy(task->result.data, task->result.length, &copy) == 0)
         task->blob = blob_up(task->bus, &copy, ref, on_result_stored, task);
@@ -219,7 +219,9 @@ static void do_without_bench(struct task *task, const char *why, bool is_local)
     if (is_local)
         bus_complain(task->bus, "the rubric of %s cannot run here: %s; handing its jobs back",
                      task->bench.task_class, why);
-    if (task->delivery.delivered < TASKBENCH_DELIVERIES_MAX) {
+    /* Deliveries would not do: a job is handed back for many other reasons. */
+    if (task->mark.without_rubric + 1 < TASKBENCH_TRIES_MAX) {
+        task->lacks_rubric = true;
         task->back = TASKBENCH_BACK;
         hand_back(task);
         return;
@@ -281,7 +283,7 @@ static void on_answered(struct lane_job *job, struct message *message)
     } else if (is_to_run_again(task, message)) {
         starve(task);
     } else if (taskresult_restore(message, task->job.id, &task->id, &text) == 0 &&
-               taskresult_label(&text, task->worker, task->mark.starved) == 0) {
+               taskresult_label(&text, task->worker, task->mark.starved, task->beside) == 0) {
         publish(task, &text, message->type == MESSAGE_ERROR);
     } else {
         task_settle(task, "-NAK", TASK_BACK); /* out of memory: it counts as a start */

@@ -81,9 +81,12 @@ struct task {
     bool holds_slot;                /* counts in lane->reserved */
     bool is_cancelled, is_unwanted; /* by its run; by this worker, which stops */
     bool keeps_starved;             /* its run wants the answer although it got no CPU */
-    bool is_alone;                  /* nothing of this worker runs beside it */
+    bool lacks_rubric;              /* is handed back because its rubric is not to be had here */
+    bool is_alone;                  /* this worker begins nothing beside it */
+    unsigned beside; /* if it is alone: jobs that ran when it began, for which it waited in vain */
     unsigned tests_lost;
     int64_t progress_ms, ack_wait_ms, settle_ms;
+    int64_t waits_since_ms; /* since when it is TASK_WAITING, or was */
     LIST_ENTRY(task) link;
 };
 
@@ -104,8 +107,8 @@ void task_give_back(struct task *task);
 /* Its run no longer wants it. */
 void task_cancel(struct task *task);
 
-/* Nothing runs beside a task that is TASK_WAITING: it goes on. */
-void task_go_alone(struct task *task);
+/* A task that is TASK_WAITING goes on, beside so many others: 0, unless it has waited in vain. */
+void task_go_alone(struct task *task, unsigned beside);
 
 /* Says that it is in progress if that is due. Returns when it is due next. */
 int64_t task_tick(struct task *task, int64_t now);

@@ -27,7 +27,8 @@ void task_bury(struct task *task);
  * is left to another host, or waits to be alone, if it has starved. */
 void taskmark_start(struct task *task);
 
-/* Takes the start off the mark, and hands the job back then. */
+/* Takes the start off the mark, notes there if the rubric was lacking, and hands the job back then.
+ */
 void taskmark_take_back(struct task *task);
 
 /* Replaces the start by a note that the job has starved here, and hands it back then. */

@@ -101,12 +101,12 @@ void taskbench_reason(const struct taskbench *bench, const char *why, const char
         (void)fault_set(&fault,
                         "none of the hosts that were tried (%d times) could run the rubric of "
                         "%.100s with the digest %s; the last one is %.64s (%.200s)",
-                        TASKBENCH_DELIVERIES_MAX, bench->task_class, bench->digest, host, why);
+                        TASKBENCH_TRIES_MAX, bench->task_class, bench->digest, host, why);
     else
         (void)fault_set(&fault,
                         "none of the hosts that were tried (%d times) has the rubric of %.100s "
                         "with the digest %s, and the fleet has not got it (%.150s): `rubricctl "
                         "fleet push-bench` stores it there",
-                        TASKBENCH_DELIVERIES_MAX, bench->task_class, bench->digest, why);
+                        TASKBENCH_TRIES_MAX, bench->task_class, bench->digest, why);
     (void)snprintf(ret, FAULT_MAX, "%s", fault.text);
 }

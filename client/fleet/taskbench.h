@@ -12,9 +12,9 @@
 #include "client/connection/message.h"
 
 /* A job whose rubric is not to be had is handed back with this verb, for another host to try it a
- * little later (nanoseconds), until it was delivered so often. */
+ * little later (nanoseconds), until that has happened so often, this time among them. */
 #define TASKBENCH_BACK "-NAK {\"delay\":500000000}"
-#define TASKBENCH_DELIVERIES_MAX 20
+#define TASKBENCH_TRIES_MAX 20
 
 struct taskbench {
     struct benches *benches; /* borrowed; NULL: this worker has no cache */

@@ -98,6 +98,12 @@ static bool is_for_others(struct task *task)
                      monotonic_ms());
 }
 
+static void wait_to_be_alone(struct task *task)
+{
+    task_enter(task, TASK_WAITING);
+    task->waits_since_ms = monotonic_ms();
+}
+
 void taskmark_start(struct task *task)
 {
     if (!task->mark.starts && marks_read("", 0, task->delivery.stream_seq, &task->mark) < 0)
@@ -113,14 +119,15 @@ void taskmark_start(struct task *task)
     else if (has_starved && is_for_others(task))
         task_settle(task, TASK_NAK_LATER, TASK_PASSED);
     else if (has_starved && !task->is_alone)
-        task_enter(task, TASK_WAITING);
+        wait_to_be_alone(task);
     else if (marks_add(task->mark.starts, task->worker, task->nonce) == 0)
         send_mark(task, on_marked);
 }
 
-void task_go_alone(struct task *task)
+void task_go_alone(struct task *task, unsigned beside)
 {
     task->is_alone = true;
+    task->beside = beside;
     task_enter(task, TASK_MARKING);
     taskmark_start(task);
 }
@@ -138,10 +145,12 @@ static bool on_taken_back(void *arg, natsMsg *reply)
 
 void taskmark_take_back(struct task *task)
 {
-    if (marks_remove(task->mark.starts, task->nonce) < 0)
+    if (marks_remove(task->mark.starts, task->nonce) < 0) {
         task_settle(task, task->back, TASK_BACK); /* a later submission has a mark of its own */
-    else
-        send_mark(task, on_taken_back);
+        return;
+    }
+    task->mark.without_rubric += task->lacks_rubric;
+    send_mark(task, on_taken_back);
 }
 
 static bool on_starved(void *arg, natsMsg *reply)

@@ -69,7 +69,7 @@ static json_t *workers_of(const json_t *entries)
     return names;
 }
 
-int taskresult_label(struct bytes *text, const char *worker, const json_t *starved)
+int taskresult_label(struct bytes *text, const char *worker, const json_t *starved, unsigned beside)
 {
     size_t n = text->length;
     if (json_array_size(starved) == 0)
@@ -79,7 +79,8 @@ int taskresult_label(struct bytes *text, const char *worker, const json_t *starv
     _cleanup_json_ json_t *label =
         json_pack("{s:s,s:o,s:b}", "worker", worker, "starved_on", workers_of(starved), "same_host",
                   marks_has_worker(starved, worker));
-    if (!label || n == 0)
+    if (!label || n == 0 ||
+        (beside > 0 && json_object_set_new(label, "beside", json_integer(beside)) < 0))
         return -ENOMEM;
     struct printer printer = {.text = {.data = text->data, .length = n - 1}, .room = text->length};
     *text = (struct bytes)BYTES_NULL;

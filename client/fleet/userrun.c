@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "userrun.h"
 
+#include "consumer.h"
 #include "feeds.h"
 
 #include "client/terminal/text.h"
@@ -28,23 +29,11 @@ static void enter(struct userrun_consumer *consumer, enum userrun_consumer_state
 
 /* --- consumers ---------------------------------------------------------------------------- */
 
-/* Has the workers look at the list of consumers. */
-static void wake_workers(struct userrun *run)
-{
-    char wake[NAMES_SUBJECT_SIZE];
-    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(run->bus));
-    (void)bus_publish(run->bus, wake, NULL, "", 0);
-}
-
 /* Sends the request WHAT about CONSUMER. */
-static void ask(struct userrun_consumer *consumer, const char *what, const char *text, size_t n,
-                bus_reply *reply)
+static uint64_t ask(struct userrun_consumer *consumer, const char *what, bus_reply *reply)
 {
-    struct userrun *run = consumer->run;
-    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
-    names_consumer(run->name, consumer->priority, name);
-    api_subject(what, bus_fleet(run->bus), STREAM_JOBS, name, subject, sizeof(subject));
-    consumer->request = bus_request(run->bus, subject, NULL, text, n, reply, consumer);
+    const struct userrun *run = consumer->run;
+    return consumer_ask(run->bus, run->name, consumer->priority, what, reply, consumer);
 }
 
 static bool on_created(void *arg, natsMsg *reply)
@@ -59,27 +48,24 @@ static bool on_created(void *arg, natsMsg *reply)
     }
     consumer->request = 0;
     enter(consumer, USERRUN_THERE);
-    wake_workers(consumer->run);
+    consumer_wake_workers(consumer->run->bus);
     return false;
 }
 
 static void create(struct userrun_consumer *consumer)
 {
-    char text[2 * NAMES_SUBJECT_SIZE];
     struct userrun *run = consumer->run;
-    const char *fleet = bus_fleet(run->bus);
     enter(consumer, USERRUN_CREATING);
     consumer->is_wanted = false;
-    size_t n = names_consumer_config(fleet, run->name, consumer->priority, run->digest,
-                                     run->ack_wait_s, text, sizeof(text));
-    ask(consumer, "CONSUMER.DURABLE.CREATE", text, n, on_created);
+    consumer->request = consumer_create(run->bus, run->name, consumer->priority, run->digest,
+                                        run->ack_wait_s, on_created, consumer);
 }
 
 /* The consumer is no more. */
 static void end(struct userrun_consumer *consumer)
 {
     enter(consumer, USERRUN_NONE);
-    wake_workers(consumer->run);
+    consumer_wake_workers(consumer->run->bus);
     if (consumer->is_wanted)
         create(consumer);
 }
@@ -99,13 +85,10 @@ static bool on_deleted(void *arg, natsMsg *reply)
 static bool on_left(void *arg, natsMsg *reply)
 {
     struct userrun_consumer *consumer = arg;
-    _cleanup_json_ json_t *info = NULL;
-    struct fault fault = FAULT_NULL;
+    _cleanup_json_ json_t *info = consumer_read(reply);
     struct api_answer answer;
     api_read(reply, &answer);
-    if (answer.outcome == API_AGAIN ||
-        json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
-                         &fault) < 0)
+    if (answer.outcome == API_AGAIN || !info)
         return true;
     consumer->request = 0;
     if (answer.outcome != API_OK) {
@@ -117,7 +100,7 @@ static bool on_left(void *arg, natsMsg *reply)
         enter(consumer, USERRUN_THERE); /* the next tick asks again */
     } else {
         enter(consumer, USERRUN_DELETING);
-        ask(consumer, "CONSUMER.DELETE", "", 0, on_deleted);
+        consumer->request = ask(consumer, "CONSUMER.DELETE", on_deleted);
     }
     return false;
 }
@@ -131,6 +114,27 @@ void userrun_want(struct userrun *run, int64_t priority)
         create(consumer);
     else if (consumer->state != USERRUN_CREATING && consumer->state != USERRUN_THERE)
         consumer->is_wanted = true;
+}
+
+/* Makes the consumer again if it is gone. Of other errors the next check hears again. */
+static bool on_checked(void *arg, natsMsg *reply)
+{
+    struct userrun_consumer *consumer = arg;
+    consumer->check = 0;
+    if (consumer->state == USERRUN_THERE &&
+        consumer_is_gone(reply, consumer->run->name, consumer->priority))
+        create(consumer);
+    return false;
+}
+
+void userrun_check(struct userrun *run)
+{
+    for (size_t i = 0; i < TURNS_PRIORITIES; i++) {
+        struct userrun_consumer *consumer = &run->consumers[i];
+        bus_forget(run->bus, consumer->check);
+        consumer->check =
+            consumer->state == USERRUN_THERE ? ask(consumer, "CONSUMER.INFO", on_checked) : 0;
+    }
 }
 
 /* --- what workers say --------------------------------------------------------------------- */
@@ -189,7 +193,7 @@ void userrun_leave(struct userrun *run)
         if (run->consumers[i].state != USERRUN_THERE)
             continue;
         enter(&run->consumers[i], USERRUN_ASKING);
-        ask(&run->consumers[i], "CONSUMER.INFO", "", 0, on_left);
+        run->consumers[i].request = ask(&run->consumers[i], "CONSUMER.INFO", on_left);
     }
     if (!run->has_traces)
         return;
@@ -252,7 +256,9 @@ int userrun_init(struct userrun *run, struct bus *bus, const char *name, const c
 void userrun_deinit(struct userrun *run)
 {
     for (size_t i = 0; i < TURNS_PRIORITIES; i++)
-        if (run->consumers[i].run)
+        if (run->consumers[i].run) {
             bus_forget(run->bus, run->consumers[i].request);
+            bus_forget(run->bus, run->consumers[i].check);
+        }
     reader_deinit(&run->reader);
 }

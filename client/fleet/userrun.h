@@ -38,6 +38,7 @@ struct userrun_consumer {
     enum userrun_consumer_state state;
     bool is_wanted; /* a job came while it was on its way out */
     uint64_t request;
+    uint64_t check; /* the request whether it is there; 0: none */
 };
 
 struct userrun {
@@ -63,6 +64,9 @@ void userrun_deinit(struct userrun *run);
 
 /* Sees to it that workers can pull jobs of PRIORITY. */
 void userrun_want(struct userrun *run, int64_t priority);
+
+/* Asks the server about the consumers, and makes those again that somebody has deleted. */
+void userrun_check(struct userrun *run);
 
 /* Does what is due. BUSY: the run has jobs. */
 void userrun_tick(struct userrun *run, int64_t now, bool busy);

@@ -3,6 +3,7 @@
  * happens in callbacks of the bus and of the lanes, none of which blocks. */
 #include "alone.h"
 #include "announce.h"
+#include "cancels.h"
 #include "commands.h"
 #include "pulls.h"
 #include "streams.h"
@@ -25,13 +26,14 @@
 #define ANNOUNCE_MS 5000
 /* After SIGTERM, hand back what can be handed back in this time. */
 #define STOP_MS 10000
-#define CACHE_MIB_DEFAULT 1024
+#define ALONE_WAIT_DEFAULT_S 60
 
 struct worker_options {
     struct text_list sockets;
     const char *name;
     const char *cache;
     long cache_mib;
+    long alone_wait;
 };
 
 struct worker_lane {
@@ -52,7 +54,9 @@ struct worker {
     struct benches *benches; /* NULL: there is no cache */
     struct tasks tasks;
     struct passes passes;
+    struct cancels cancels;
     struct announce_counts counts;
+    int64_t alone_wait_ms;
     int64_t started_ms, list_ms, announce_ms, stop_ms;
     uint64_t list_request, announce_request, measured;
     int64_t measured_ms;
@@ -62,12 +66,20 @@ struct worker {
 
 /* --- jobs --------------------------------------------------------------------------------- */
 
+/* Whether the run has taken the job in MESSAGE back before it came. */
+static bool is_cancelled(const struct worker *worker, natsMsg *message, int64_t now)
+{
+    uint64_t number = cancel_read_number(api_header(message, API_SUBMISSION));
+    return cancels_has(&worker->cancels, number, now);
+}
+
 static void take_job(struct worker_lane *at, natsMsg *message, int64_t now)
 {
     struct worker *worker = at->worker;
     struct names_job names;
     char name[NAMES_SUBJECT_SIZE];
-    const char *back = "-NAK", *reply = natsMsg_GetReply(message);
+    static const char back[] = "-NAK", end[] = "+TERM";
+    const char *reply = natsMsg_GetReply(message);
     if (!names_read_job(bus_fleet(worker->bus), natsMsg_GetSubject(message), &names))
         return; /* somebody's message of another form: it is delivered to everybody in turn */
     names_consumer(names.run, names.priority, name);
@@ -79,6 +91,11 @@ static void take_job(struct worker_lane *at, natsMsg *message, int64_t now)
         return;
     }
     feed->is_empty = false;
+    if (is_cancelled(worker, message, now)) {
+        worker->counts.cancelled++;
+        (void)bus_publish(worker->bus, reply, NULL, end, strlen(end));
+        return;
+    }
     struct task *task = task_new(worker->bus, &at->lane, worker->name, worker->benches,
                                  &worker->passes, feed, message, now);
     if (!task)
@@ -130,19 +147,18 @@ static int64_t tick_tasks(struct worker *worker, int64_t now)
     return due;
 }
 
-/* "RUN TOKEN": the run no longer wants the job. */
+/* The run no longer wants a job: one that is here, or that comes later. */
 static void on_cancel(void *arg, natsMsg *message)
 {
     struct worker *worker = arg;
-    const char *text = natsMsg_GetData(message);
+    struct cancel cancel;
     struct task *task;
+    if (!cancel_read(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), &cancel))
+        return;
+    cancels_note(&worker->cancels, cancel.number, monotonic_ms());
     LIST_FOREACH(task, &worker->tasks, link)
-    {
-        char mine[NAMES_SUBJECT_SIZE];
-        int n = snprintf(mine, sizeof(mine), "%s %s", task->names.run, task->names.token);
-        if (n == natsMsg_GetDataLength(message) && memcmp(mine, text, (size_t)n) == 0)
-            task_cancel(task);
-    }
+    if (strcmp(task->names.run, cancel.run) == 0 && strcmp(task->names.token, cancel.token) == 0)
+        task_cancel(task);
 }
 
 /* --- the list of consumers ---------------------------------------------------------------- */
@@ -300,7 +316,8 @@ static void begin_to_stop(struct worker *worker, int64_t now)
     task_give_back(task);
 }
 
-static void pull_more(struct worker *worker, int64_t now)
+/* Returns when something is due next. */
+static int64_t pull_more(struct worker *worker, int64_t now)
 {
     if (worker->epoch != bus_epoch(worker->bus)) {
         worker->epoch = bus_epoch(worker->bus);
@@ -308,11 +325,11 @@ static void pull_more(struct worker *worker, int64_t now)
     }
     if (alone_is_wanted(&worker->tasks)) {
         forget_pulls(worker); /* what comes of them is handed back */
-        alone_go_on(&worker->tasks);
-        return;
+        return alone_go_on(&worker->tasks, worker->alone_wait_ms, now);
     }
     for (size_t i = 0; i < worker->n_lanes && !worker->stopping; i++)
         pulls_fill(&worker->lanes[i].pulls, &worker->feeds, now);
+    return INT64_MAX;
 }
 
 /* Does what is due. Returns when something is due next. */
@@ -325,7 +342,7 @@ static int64_t do_what_is_due(struct worker *worker, int64_t now)
         announce(worker, now);
     for (size_t i = 0; i < worker->n_lanes; i++)
         due = MIN(due, pulls_expire(&worker->lanes[i].pulls, now));
-    pull_more(worker, now);
+    due = MIN(due, pull_more(worker, now));
     for (size_t i = 0; i < worker->n_lanes; i++)
         due = MIN(due, lane_due(&worker->lanes[i].lane));
     due = MIN(due, bus_due(worker->bus));
@@ -423,33 +440,10 @@ static void worker_deinit(struct worker *worker)
     }
     worker->benches = benches_free(worker->benches);
     passes_deinit(&worker->passes);
+    cancels_deinit(&worker->cancels);
     feeds_deinit(&worker->feeds);
     (void)bus_free(worker->bus);
     interrupt_deinit(&worker->interrupt);
-}
-
-/* Opens the cache of rubrics. Without one the host runs what it has. */
-static int open_cache(struct worker *worker, const struct worker_options *options,
-                      struct fault *fault)
-{
-    char closed[PATH_MAX];
-    struct benchcache cache = BENCHCACHE_NULL;
-    uint64_t bytes = (uint64_t)(options->cache_mib ? options->cache_mib : CACHE_MIB_DEFAULT) << 20;
-    int r = benchcache_open(options->cache, bytes, &cache, fault);
-    if (r < 0 && options->cache)
-        return r;
-    if (r < 0) {
-        complain("no cache for rubrics: %s; only those that this host has can run", fault->text);
-        fault->text[0] = '\0';
-        return 0;
-    }
-    if (benchcache_is_closed(&cache, closed))
-        complain("%s may not be entered by other accounts, so that jobs may be unable to read the "
-                 "rubrics in %s: chmod o+x it, or name another cache with --cache",
-                 closed, cache.path);
-    r = benches_new(worker->bus, &cache, &worker->benches);
-    benchcache_close(&cache);
-    return r;
 }
 
 static int open_worker(struct worker *worker, const struct bus_options *bus,
@@ -459,14 +453,18 @@ static int open_worker(struct worker *worker, const struct bus_options *bus,
     passes_init(&worker->passes);
     worker->started_ms = worker->measured_ms = monotonic_ms();
     worker->stop_ms = INT64_MAX;
+    worker->alone_wait_ms =
+        (options->alone_wait ? options->alone_wait : ALONE_WAIT_DEFAULT_S) * INT64_C(1000);
     int r = names_check("--name", worker->name, NAMES_RUN_MAX, fault);
+    if (r == 0)
+        r = cancels_init(&worker->cancels);
     /* Block the signals before the library makes threads, which inherit that. */
     if (r == 0)
         r = interrupt_init(&worker->interrupt);
     if (r == 0)
         r = bus_open(bus, true, &worker->bus, fault);
     if (r == 0)
-        r = open_cache(worker, options, fault);
+        r = benches_open(worker->bus, options->cache, options->cache_mib, &worker->benches, fault);
     if (r == 0)
         r = watch(worker);
     return r == 0 ? open_lanes(worker, options) : r;
@@ -542,6 +540,16 @@ static const struct option_spec worker_specs[] = {
         .max = 1 << 20,
         .help = "the most that the cache takes, in MiB; what was used longest ago goes (default: "
                 "1024)",
+    },
+    {
+        .name = "alone-wait",
+        .argument = "SECONDS",
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct worker_options, alone_wait),
+        .min = 1,
+        .max = 86400,
+        .help = "have a job that has starved wait for so long until the others have ended; then "
+                "begin it beside them (default: 60)",
     },
 };
 

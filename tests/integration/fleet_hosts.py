@@ -91,6 +91,21 @@ class Nats:
         """Returns the answer of JetStream to a request."""
         return json.loads(self.request(f"$JS.API.{subject}", json.dumps(fields).encode()))
 
+    def hand_back(self, consumer):
+        """Pulls a job as a worker does, and hands it back."""
+        self.number += 1
+        inbox = f"{self.inbox}.{self.number}"
+        self.publish(f"$JS.API.CONSUMER.MSG.NEXT.rubricd-jobs.{consumer}", json.dumps({"batch": 1}).encode(), inbox)
+        while True:
+            words = self._line().split()
+            if words[0] == "PING":
+                self.sock.sendall(b"PONG\r\n")
+            elif words[0] in ("MSG", "HMSG"):
+                self._bytes(int(words[-1]))
+                if words[1].startswith("rubricd.jobs."):
+                    self.publish(words[3], b"-NAK")
+                    return
+
     def counts(self, stream, filter=">"):
         """Returns how many messages each subject of STREAM has."""
         info = self.ask(f"STREAM.INFO.rubricd-{stream}", subjects_filter=filter)

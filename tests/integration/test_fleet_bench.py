@@ -166,6 +166,32 @@ def test_no_host_can_have_it(fleet, helped, bench, tmp_path):
     assert len(mark["starts"]) <= 1, "handing it back did not count as a start"
 
 
+def test_hand_backs_for_other_reasons_do_not_count(fleet, helped, bench, tmp_path):
+    """A job that was delivered often before it met a host without its rubric is not given up there: the rubric may come,
+    and it does."""
+    worker = add_host(fleet, "a")
+    worker.kill()
+    digest = digest_of(bench.root / "h")
+    later = shutil.copytree(bench.root, tmp_path / "later")
+    (bench.root / "h" / "lib" / "helper.py").write_text("GOOD = False\n")
+    jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped, "rubric_digest": digest}])
+    batch = fleet.start("batch", "--run", "r", "--retries", "0", "--output", tmp_path / "out", jobs)
+    with fleet.server.connect() as nats:
+        wait_until(lambda: nats.counts("jobs"), "the job is queued")
+        wait_until(lambda: nats.ask("CONSUMER.INFO.rubricd-jobs.r-p10").get("name"), "its consumer is there")
+        for _ in range(25):
+            nats.hand_back("r-p10")
+
+        def tries():
+            return json.loads(nats.last("marks", "rubricd.marks.r.x") or "{}").get("without_rubric", 0)
+
+        worker.start()
+        wait_until(lambda: tries() or batch.poll() is not None, "the worker has handed it back")
+    assert fleet.run("push-bench", later).returncode == 0
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    assert read_results(tmp_path / "out")["x"]["score"]["passed"]
+
+
 def test_one_host_has_it(fleet, helped, bench, tmp_path):
     """Without the fleet's copy, a job goes to the host that has the bench."""
     other = shutil.copytree(bench.root, tmp_path / "other")

@@ -13,8 +13,8 @@ import subprocess
 import threading
 
 import pytest
-from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, Client, Closed, is_alive, let_pass, open_up, wait_until
-from fleet_hosts import FLEET, echo, need_fleet, outputs, shell, write_jobs
+from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, Client, Closed, is_alive, let_pass, open_up, says_hello, wait_until
+from fleet_hosts import FLEET, echo, need_fleet, outputs, read_until, shell, write_jobs
 from fleet_serve import Serve, consumers, make_fleet, make_serve, queue_depth  # noqa: F401  fixtures
 
 need_fleet()
@@ -502,6 +502,24 @@ def test_puts_that_are_wrong(serve):
 
 
 @pytest.mark.long
+def test_tests_that_are_too_large(serve):
+    """More than serve holds for a client are refused for good, and named with the bound; the connection goes on."""
+    many = [{"input": "x" * (15 << 20), "output": ""}]
+    part_size = len(json.dumps(many, separators=(",", ":")))
+    with serve.connect() as client:
+        put = {"type": "put", "digest": "sha256:" + "0" * 64, "parts": 9, "tests": many}
+        for part in range(1, 5):
+            client.send({**put, "part": part}, check=False)
+            assert client.recv()["type"] == "stored"
+        client.send({**put, "part": 5}, check=False)
+        answer = client.recv()
+        assert (answer["code"], answer["retriable"]) == ("bad_request", False)
+        assert answer["message"] == (
+            f"tests: {5 * part_size - 4} bytes in the parts so far; the tests of a job may have at most {64 << 20} in a fleet"
+        )
+        client.ping()
+
+
 def test_jobs_that_are_older_than_the_patience(fleet):
     """Some seconds after the server was away, jobs without an answer are queued once more. They are not to end
     because they have been in the queue for longer than anybody waits for it."""
@@ -588,6 +606,26 @@ def test_a_full_queue_is_an_error_that_says_so(fleet):
         assert (answer["code"], answer["retriable"]) == ("internal", True)
         assert answer["message"] == "the fleet's queue has not taken the job for 2 s: maximum bytes exceeded"
         assert "error" not in nats.ask("STREAM.UPDATE.rubricd-jobs", **config)
+        assert client.run(ECHO)["type"] == "result"
+    serve.stop()
+
+
+def test_a_job_that_a_stream_does_not_take(fleet):
+    """Waiting does not help it, so that nobody is told to try again."""
+    fleet.add_host("a")
+    serve = Serve(fleet)
+    with fleet.server.connect() as nats, serve.connect() as client:
+        config = nats.ask("STREAM.INFO.rubricd-jobs")["config"]
+        assert "error" not in nats.ask("STREAM.UPDATE.rubricd-jobs", **{**config, "max_msg_size": 2000})
+        assert client.run(ECHO)["type"] == "result"
+        job = {**ECHO, "stdin": "x" * 3000}
+        answer = client.run(job)
+        assert (answer["code"], answer["retriable"]) == ("bad_request", False)
+        size = len(json.dumps(job, separators=(",", ":")))
+        assert answer["message"] == (
+            f"job: {size} bytes, and the stream rubricd-jobs of the NATS server takes at most 2000 in a message, headers "
+            "included: send less, or raise its max_msg_size"
+        )
         assert client.run(ECHO)["type"] == "result"
     serve.stop()
 
@@ -805,6 +843,22 @@ def test_the_socket(fleet):
     assert wrong.returncode == 2 and "--mode 999: expected an octal number up to 0777" in wrong.stderr
     without = subprocess.run([FLEET, "serve"], capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert without.returncode == 2 and "--socket is missing" in without.stderr
+
+
+def test_a_group_that_does_not_exist(fleet):
+    """That is said with what follows from it and what to do; the socket is served."""
+    fleet.add_host("a")
+    path = fleet.directory / "grouped.sock"
+    command = [FLEET, "serve", "--server", fleet.server.url, "--socket", path, "--group", "no-such-group"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    fleet.runs.append(process)
+    assert read_until(process.stderr, "no-such-group") == (
+        f"rubricctl: there is no group no-such-group, to which --group gives the socket: only root and uid {os.geteuid()} can "
+        f'connect to {path}; create the group, name another one, or leave the socket\'s group alone with --group ""\n'
+    )
+    wait_until(lambda: path.exists() and says_hello(path), "it is served")
+    with Client(path) as client:
+        client.ping()
 
 
 def test_a_socket_of_systemd(fleet, tmp_path):

@@ -2,6 +2,7 @@
 """A job that starves on one host of a fleet runs again on another one, alone; and each id keeps one result."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -55,10 +56,10 @@ def make_add_starving(fleet):
     """Returns a function that adds a host on which jobs starve."""
     running = []
 
-    def add(name, *options, slots=2):
-        behind = Behind(fleet.add_daemon(slots=slots), *options)
+    def add(name, *starving, slots=2, options=()):
+        behind = Behind(fleet.add_daemon(slots=slots), *starving)
         running.append(behind)
-        fleet.add_worker(name, behind)
+        fleet.add_worker(name, behind, options=options)
         return behind
 
     yield add
@@ -153,6 +154,30 @@ def test_it_runs_alone(fleet, add_starving, tmp_path):
             assert event["beside"] == [], "nothing ran when it began"
         assert not any(other.split()[-1] in alone for other in event["beside"]), f"{name} began beside it"
     assert any(len(event["beside"]) == 3 for event in b.events("submit")), "else all four slots are used"
+
+
+def test_a_host_that_does_not_become_empty(fleet, add_starving, tmp_path):
+    """A job that is to run alone waits for a long one no longer than its worker is told. Its result says what it ran
+    beside."""
+    a = add_starving("a", "--word", "hungry")
+    fleet.workers[0].stop()
+    b = add_starving("b", options=("--alone-wait", "1"))
+    long = shell("long", "sleep 20; echo long", limits={"wall_clock": 120})
+    first = fleet.start("batch", "--run", "first", "--output", tmp_path / "1", write_jobs(tmp_path / "long", [long]))
+    wait_until(lambda: b.jobs("submit"), "b has the long job")
+    fleet.workers[1].process.send_signal(signal.SIGSTOP)
+    fleet.workers[0].start()
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "2", write_jobs(tmp_path / "jobs", [echo("hungry")]))
+    wait_until(lambda: starved_on(fleet, "r", "hungry") == ["a"], "it starved")
+    fleet.workers[0].stop()
+    fleet.workers[1].process.send_signal(signal.SIGCONT)
+    assert batch.wait(60) == 0, batch.stderr.read()
+    line = read_results(tmp_path / "2")["hungry"]
+    assert check_answer(line)["fleet"] == {"worker": "b", "starved_on": ["a"], "same_host": False, "beside": 1}
+    assert b.jobs("answered") == ["hungry"], "the long job still runs"
+    said = fleet.workers[1].log()
+    assert "job hungry of run r has starved and was to run alone; it has waited for 1 s, and now begins beside 1 other job\n" in said
+    assert first.wait(60) == 0 and a.jobs("answered") == []
 
 
 def test_it_starves_everywhere(fleet, add_starving, tmp_path):

@@ -2,6 +2,7 @@
 """Trouble at the server while a fleet works: whoever meets it says what is wrong and what to do, goes on when it is
 over, and each job has its one result."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ from fleet_hosts import (
     read_until,
     write_jobs,
 )
+from fleet_serve import Serve, consumers
+from overtaking_server import OvertakingServer
 from slow_server import SlowServer
 from test_fleet_errors import make_certificate
 
@@ -280,6 +283,107 @@ def test_the_consumer_of_a_run_is_deleted(fleet, tmp_path):
     assert batch.wait(DEADLINE) == 0
     assert "is gone" not in batch.stderr.read(), said
     expect_all(tmp_path / "out", 3)
+
+
+# --- the order of messages -----------------------------------------------------------------------
+
+
+def test_a_cancel_that_overtakes_its_job(fleet, tmp_path):
+    """The worker hears that the run no longer wants the job before it has the job. It does not run it. A job of the same
+    id that is submitted later, it runs."""
+    direct = fleet.server.url
+    proxy = OvertakingServer(fleet.server.port)
+    try:
+        fleet.server.url = proxy.url
+        fleet.add_host("a")
+        fleet.server.url = direct
+        job = {"kind": "sandbox", "argv": ["/bin/echo", "hi"]}
+        serve = Serve(fleet)
+        with serve.connect() as client, fleet.server.connect() as nats:
+
+            def counts():
+                return json.loads(nats.last("hosts", "rubricd.hosts.a"))
+
+            client.submit("j", job)
+            wait_until(lambda: proxy.held, "the job is on its way")
+            client.send({"type": "cancel", "id": "j"})
+            assert client.recv()["code"] == "cancelled"
+            wait_until(lambda: "rubricd.cancel" in proxy.passed, "the worker has the cancel")
+            proxy.release()
+            wait_until(lambda: counts()["cancelled"] + counts()["done"] == 1, "the worker has had the job")
+            assert (counts()["cancelled"], counts()["done"]) == (1, 0)
+            assert nats.counts("marks") == {} and nats.counts("results") == {}
+            assert client.run(job, "j")["stdout"] == "hi\n"
+    finally:
+        proxy.close()
+
+
+def test_the_consumer_of_a_user_of_serve_is_deleted(fleet):
+    """Without a lost connection serve notices within a minute, says so once, and makes the consumer again."""
+    worker = fleet.add_host("a")
+    serve = Serve(fleet)
+    worker.kill()
+    with serve.connect() as client, fleet.server.connect() as nats:
+        client.submit("j", {"kind": "sandbox", "argv": ["/bin/echo", "hi"]})
+        wait_until(lambda: len(nats.counts("jobs")) == 1, "the job is queued")
+        wait_until(lambda: consumers(fleet), "its consumer is there")
+        name = consumers(fleet)[0]
+        assert nats.ask(f"CONSUMER.DELETE.rubricd-jobs.{name}").get("success")
+        worker.start()
+        assert client.recv_answer("j")["stdout"] == "hi\n"
+    said = "its consumer of priority 0 is gone from the NATS server; making it again"
+    assert serve.log().count(said) == 1 and "connected" not in serve.log()
+
+
+# --- large inputs --------------------------------------------------------------------------------
+
+NARROW = "the NATS server takes messages of at most 100000 bytes, and a fleet needs 528384: raise max_payload in its configuration"
+
+
+def test_a_server_that_takes_only_small_messages(tmp_path):
+    """Chunks of large inputs have one size everywhere, so that whoever takes up a run finds those that are there. A server
+    that does not take them is refused, by a worker until that is mended."""
+    server = Server(tmp_path, "max_payload: 100000")
+    worker = Worker(tmp_path, server, "a")
+    try:
+        done = ctl("init", "--server", server.url)
+        assert done.returncode == 3 and NARROW in done.stderr, done.stderr
+        wait_until(lambda: NARROW in worker.log(), "the worker says so")
+        server.stop()
+        server.lines = ()
+        server.start()
+        wait_until(lambda: "connected to the NATS server again" in worker.log(), "it goes on")
+        assert ctl("init", "--server", server.url).returncode == 0
+    finally:
+        worker.kill()
+        server.kill()
+
+
+def test_a_run_with_large_jobs_over_servers_of_other_sizes(fleet, tmp_path):
+    """The server takes smaller messages after a restart, then larger ones. What is wrong is said; then the chunks that are
+    there serve the rest of the run, and another run of the same jobs."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    jobs = echoes(tmp_path, 1, size=1200000)
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    with fleet.server.connect() as nats:
+        wait_until(lambda: nats.counts("jobs"), "the job is queued")
+        chunks = nats.counts("inputs")
+    assert sorted(chunks.values()) == [1, 1, 1]
+    for lines in (("max_payload: 100000",), ("max_payload: 8388608",)):
+        fleet.server.stop()
+        fleet.server.lines = lines
+        fleet.server.start()
+        if "100000" in lines[0]:
+            assert NARROW in read_until(batch.stderr, "raise max_payload")
+    worker.start()
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    expect_all(tmp_path / "out", 1)
+    done = fleet.run("batch", "--run", "other", "--output", tmp_path / "again", jobs)
+    assert done.returncode == 0, done.stderr
+    expect_all(tmp_path / "again", 1)
+    with fleet.server.connect() as nats:
+        assert nats.counts("inputs") == chunks, "nothing is stored twice, or in other pieces"
 
 
 # --- slow ----------------------------------------------------------------------------------------

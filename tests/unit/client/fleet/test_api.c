@@ -37,6 +37,7 @@ static void test_answers(void **state)
         {ERROR(400, 10071, "wrong last sequence: 1"), API_CONFLICT},
         {ERROR(500, 10057, "no message found"), API_GONE},
         {ERROR(404, 10037, "no message found"), API_GONE},
+        {ERROR(400, 10054, "message size exceeds maximum allowed"), API_TOO_LARGE},
         {ERROR(503, 10008, "JetStream system temporarily unavailable"), API_AGAIN},
         {ERROR(400, 10060, "expected stream does not match"), API_REFUSED},
         {"nonsense", API_AGAIN},

@@ -54,6 +54,23 @@ static void test_where_it_starved(void **state)
     assert_false(marks_has_worker(other.starved, "a"));
 }
 
+/* How often its rubric was not to be had goes with the mark, too. */
+static void test_how_often_its_rubric_was_lacking(void **state)
+{
+    _cleanup_bytes_ struct bytes none = BYTES_NULL, text = BYTES_NULL;
+    (void)state;
+    _cleanup_mark_ struct mark mark = read_mark("{\"seq\":7,\"starts\":[]}", 7);
+    assert_int_equal(marks_print(7, &mark, &none), 0);
+    assert_null(strstr(none.data, "without_rubric"));
+    mark.without_rubric = 19;
+    assert_int_equal(marks_print(7, &mark, &text), 0);
+    _cleanup_mark_ struct mark again = read_mark(text.data, 7), other = read_mark(text.data, 8);
+    _cleanup_mark_ struct mark wrong = read_mark("{\"seq\":7,\"without_rubric\":-3}", 7);
+    assert_int_equal(again.without_rubric, 19);
+    assert_int_equal(other.without_rubric, 0);
+    assert_int_equal(wrong.without_rubric, 0);
+}
+
 /* What another message of the queue has left counts for nothing, nor does what is no mark. */
 static void test_marks_of_something_else(void **state)
 {
@@ -90,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_starts_and_their_ends),
         cmocka_unit_test(test_where_it_starved),
+        cmocka_unit_test(test_how_often_its_rubric_was_lacking),
         cmocka_unit_test(test_marks_of_something_else),
         cmocka_unit_test(test_the_reason_names_the_workers),
     };

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#define INLINE_MAX 8
 #define DIGEST_OF_JOB "d"
 
 static struct {
@@ -18,6 +17,8 @@ static struct {
     blob_done *stored;
     unsigned uploads, forgotten;
     unsigned answered, failed;
+    char asked[API_SUBJECT_SIZE]; /* the subject of the last request */
+    char told[NAMES_SUBJECT_SIZE];
 } seen;
 
 const char *bus_fleet(const struct bus *bus)
@@ -29,7 +30,8 @@ const char *bus_fleet(const struct bus *bus)
 uint64_t bus_request(struct bus *bus, const char *subject, const struct header *headers,
                      const char *data, size_t n, bus_reply *reply, void *arg)
 {
-    (void)bus, (void)subject, (void)headers, (void)data, (void)n, (void)arg;
+    (void)bus, (void)headers, (void)data, (void)n, (void)arg;
+    (void)snprintf(seen.asked, sizeof(seen.asked), "%s", subject);
     seen.reply = reply;
     return 1;
 }
@@ -42,7 +44,8 @@ void bus_forget(struct bus *bus, uint64_t number)
 bool bus_publish(struct bus *bus, const char *subject, const char *reply, const char *data,
                  size_t n)
 {
-    (void)bus, (void)subject, (void)reply, (void)data, (void)n;
+    (void)bus, (void)subject, (void)reply;
+    (void)snprintf(seen.told, sizeof(seen.told), "%.*s", (int)n, data);
     return true;
 }
 
@@ -51,16 +54,9 @@ void bus_complain(struct bus *bus, const char *format, ...)
     (void)bus, (void)format;
 }
 
-size_t blobs_inline_max(const struct bus *bus)
+void blobs_ref(const char *text, size_t n, const char *hex, char ret[BLOBS_REF_SIZE])
 {
-    (void)bus;
-    return INLINE_MAX;
-}
-
-void blobs_ref(const struct bus *bus, const char *text, size_t n, const char *hex,
-               char ret[BLOBS_REF_SIZE])
-{
-    (void)bus, (void)text, (void)n, (void)hex;
+    (void)text, (void)n, (void)hex;
     (void)strcpy(ret, "ref");
 }
 
@@ -113,7 +109,9 @@ static struct runjob *large_job(void)
     assert_non_null(job);
     memset(&seen, 0, sizeof(seen));
     *job = (struct runjob){.run = "r", .ops = &ops, .token = "t", .digest = DIGEST_OF_JOB};
-    assert_int_equal(bytes_copy("a body of many bytes", 20, &job->body), 0);
+    job->body =
+        (struct bytes){.data = calloc(1, BLOBS_INLINE_MAX + 2), .length = BLOBS_INLINE_MAX + 1};
+    assert_non_null(job->body.data);
     return job;
 }
 
@@ -206,12 +204,32 @@ static void test_a_foreign_answer_while_the_body_is_stored(void **state)
     runjob_free(job);
 }
 
+/* A job that is stored again may still be in the queue: it is taken out of there, too. */
+static void test_cancelled_while_the_body_is_stored_again(void **state)
+{
+    struct runjob *job = large_job();
+    struct cancel cancel;
+    (void)state;
+    queue_it(job);
+    look_in_vain(job);
+    assert_int_equal(job->state, RUNJOB_STORING);
+    runjob_withdraw(job);
+    assert_int_equal(seen.failed, 1);
+    assert_string_equal(seen.asked, "$JS.API.STREAM.MSG.DELETE.F-jobs");
+    assert_true(cancel_read(seen.told, strlen(seen.told), &cancel));
+    assert_string_equal(cancel.run, "r");
+    assert_string_equal(cancel.token, "t");
+    assert_true(cancel.number == job->submission);
+    runjob_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_result_that_the_reader_has_passed),
         cmocka_unit_test(test_an_answer_while_the_body_is_stored_again),
         cmocka_unit_test(test_a_foreign_answer_while_the_body_is_stored),
+        cmocka_unit_test(test_cancelled_while_the_body_is_stored_again),
     };
     /* The library frees messages only once it has been opened. */
     if (nats_Open(-1) != NATS_OK)

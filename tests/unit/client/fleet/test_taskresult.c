@@ -56,15 +56,15 @@ static void test_a_label(void **state)
     _cleanup_json_ json_t *starved = json_array();
     (void)state;
     assert_int_equal(bytes_copy(answer, strlen(answer), &text), 0);
-    assert_int_equal(taskresult_label(&text, "b", starved), 0);
-    assert_int_equal(taskresult_label(&text, "b", NULL), 0);
+    assert_int_equal(taskresult_label(&text, "b", starved, 0), 0);
+    assert_int_equal(taskresult_label(&text, "b", NULL, 0), 0);
     assert_string_equal(text.data, answer);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(
             json_array_append_new(
                 starved, json_pack("{s:s,s:s}", "worker", i == 1 ? "c" : "a", "nonce", "n")),
             0);
-    assert_int_equal(taskresult_label(&text, "b", starved), 0);
+    assert_int_equal(taskresult_label(&text, "b", starved, 0), 0);
     assert_string_equal(text.data, "{\"type\":\"error\",\"id\":\"x\",\"code\":\"internal\","
                                    "\"message\":\"\\u0000 1.10\",\"retriable\":true,\"fleet\":{"
                                    "\"worker\":\"b\",\"starved_on\":[\"a\",\"c\"],"
@@ -72,8 +72,8 @@ static void test_a_label(void **state)
     assert_int_equal(text.length, strlen(text.data));
     bytes_deinit(&text);
     assert_int_equal(bytes_copy("{}", 2, &text), 0);
-    assert_int_equal(taskresult_label(&text, "c", starved), 0);
-    assert_non_null(strstr(text.data, "\"same_host\":true}}"));
+    assert_int_equal(taskresult_label(&text, "c", starved, 2), 0);
+    assert_non_null(strstr(text.data, "\"same_host\":true,\"beside\":2}}"));
 }
 
 int main(void)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "consumer.h"
+
+#include "api.h"
+
+#include "client/terminal/text.h"
+#include "proto/json.h"
+
+#include <inttypes.h>
+
+static uint64_t request(struct bus *bus, const char *run, int64_t priority, const char *what,
+                        const char *text, size_t n, bus_reply *reply, void *arg)
+{
+    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
+    names_consumer(run, priority, name);
+    api_subject(what, bus_fleet(bus), STREAM_JOBS, name, subject, sizeof(subject));
+    return bus_request(bus, subject, NULL, text, n, reply, arg);
+}
+
+uint64_t consumer_ask(struct bus *bus, const char *run, int64_t priority, const char *what,
+                      bus_reply *reply, void *arg)
+{
+    return request(bus, run, priority, what, "", 0, reply, arg);
+}
+
+uint64_t consumer_create(struct bus *bus, const char *run, int64_t priority, const char *digest,
+                         int64_t ack_wait_s, bus_reply *reply, void *arg)
+{
+    char text[2 * NAMES_SUBJECT_SIZE];
+    size_t n = names_consumer_config(bus_fleet(bus), run, priority, digest, ack_wait_s, text,
+                                     sizeof(text));
+    return request(bus, run, priority, "CONSUMER.DURABLE.CREATE", text, n, reply, arg);
+}
+
+json_t *consumer_read(natsMsg *reply)
+{
+    json_t *info = NULL;
+    struct fault fault = FAULT_NULL;
+    int r = json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
+                             &fault);
+    return r < 0 ? NULL : info;
+}
+
+bool consumer_is_gone(natsMsg *reply, const char *run, int64_t priority)
+{
+    _cleanup_json_ json_t *info = consumer_read(reply);
+    const json_t *code = json_object_get(json_object_get(info, "error"), "err_code");
+    if (json_integer_value(code) != JSConsumerNotFoundErr)
+        return false;
+    complain("run %s: its consumer of priority %" PRId64
+             " is gone from the NATS server; making it again",
+             run, priority);
+    return true;
+}
+
+void consumer_wake_workers(struct bus *bus)
+{
+    char wake[NAMES_SUBJECT_SIZE];
+    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(bus));
+    (void)bus_publish(bus, wake, NULL, "", 0);
+}
