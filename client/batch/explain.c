@@ -39,6 +39,24 @@ bool explain_rubric(const struct message *result, const char **ret_code, char ou
     return *out != '\0';
 }
 
+static bool has_crashed(const struct message *result, const char *code)
+{
+    const json_t *outcome = json_object_get(result->object, "outcome");
+    return strcmp(code, "rubric.malformed_output") == 0 &&
+           json_is_false(json_object_get(outcome, "success"));
+}
+
+void explain_to_summary(const struct message *result, const char *name, struct summary *summary)
+{
+    char why[EXPLAIN_MAX];
+    const char *code;
+    if (!explain_rubric(result, &code, why))
+        return;
+    summary_explain(summary, code, name, why);
+    if (has_crashed(result, code))
+        summary_add_crash(summary, name, why);
+}
+
 /* --- errors ------------------------------------------------------------------------------- */
 
 /* Returns the fields that a job like JOB may have at PATH, "job" or "job.limits"; 0: not known. */

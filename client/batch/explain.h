@@ -2,6 +2,8 @@
 #pragma once
 /* Says in a line why a job of a batch has the answer that it has, for the summary. Pure. */
 
+#include "summary.h"
+
 #include "client/connection/message.h"
 
 /* Room for a line, with its NUL. */
@@ -11,6 +13,10 @@
  * traceback names the exception, or else what was wrong with what it printed. *ret_code is the
  * failure mode, borrowed. Returns false if RESULT says nothing of the kind. */
 bool explain_rubric(const struct message *result, const char **ret_code, char out[EXPLAIN_MAX]);
+
+/* Has SUMMARY say so for the job NAME, and count it if the rubric crashed: if it ended in another
+ * way than by exiting with 0. */
+void explain_to_summary(const struct message *result, const char *name, struct summary *summary);
 
 /* Writes the message of ERROR and, if that refuses a field that PAYLOAD (JSON, of the job's submit)
  * has, which field may have been meant. */
