@@ -94,12 +94,19 @@ static const char *find_meant(const char *message, const json_t *job)
     return suggest(dot + 1, names, list_fields(job, path, names));
 }
 
+const char *explain_remedy(const struct message *error)
+{
+    static const char no_root[] = "job.bench_root: missing";
+    bool is_missing = strncmp(message_text(error, "message"), no_root, strlen(no_root)) == 0;
+    return is_missing ? "; name the bench with --bench-root DIR (-b)" : "";
+}
+
 void explain_error(const struct message *error, const struct bytes *payload, char out[EXPLAIN_MAX])
 {
     const char *message = message_text(error, "message");
     struct fault fault = FAULT_NULL;
     _cleanup_json_ json_t *submit = NULL;
-    (void)snprintf(out, EXPLAIN_MAX, "%s", message);
+    (void)snprintf(out, EXPLAIN_MAX, "%s%s", message, explain_remedy(error));
     if (strcmp(message_text(error, "code"), "bad_request") != 0 ||
         json_read_object(payload->data, payload->length, &submit, &fault) < 0)
         return;

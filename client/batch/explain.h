@@ -18,6 +18,10 @@ bool explain_rubric(const struct message *result, const char **ret_code, char ou
  * way than by exiting with 0. */
 void explain_to_summary(const struct message *result, const char *name, struct summary *summary);
 
-/* Writes the message of ERROR and, if that refuses a field that PAYLOAD (JSON, of the job's submit)
- * has, which field may have been meant. */
+/* Returns which option of the command helps against ERROR, to be put behind its message; "" if none
+ * does. The daemon knows no options of its clients. */
+const char *explain_remedy(const struct message *error);
+
+/* Writes the message of ERROR, with that remedy, and, if that refuses a field that PAYLOAD (JSON,
+ * of the job's submit) has, which field may have been meant. */
 void explain_error(const struct message *error, const struct bytes *payload, char out[EXPLAIN_MAX]);

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "single.h"
 
+#include "client/batch/explain.h"
 #include "client/cli/files.h"
 #include "client/cli/limits.h"
 #include "client/connection/connect.h"
@@ -155,8 +156,8 @@ static enum exit_status show_answer(const struct message *answer, bool whole, bo
     if (answer->type == MESSAGE_ERROR) {
         if (whole)
             single_print(answer->object);
-        complain("no verdict: %s: %s%s", message_text(answer, "code"),
-                 message_text(answer, "message"),
+        complain("no verdict: %s: %s%s%s", message_text(answer, "code"),
+                 message_text(answer, "message"), explain_remedy(answer),
                  json_is_true(json_object_get(answer->object, "retriable"))
                      ? " (the same job may succeed later)"
                      : "");

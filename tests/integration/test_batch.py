@@ -608,6 +608,13 @@ def test_a_field_that_is_misspelt_is_named_with_the_right_one(real, bench):
         assert line in text + "\n", text
 
 
+def test_a_missing_bench_root_is_answered_with_the_option(real, bench):
+    job = {key: value for key, value in bench.job(PASSING).items() if key != "bench_root"}
+    real.write({"id": "a", **job})
+    remedy = "configuration has no [rubric] bench_root; name the bench with --bench-root DIR (-b)"
+    assert any(line.endswith(remedy) for line in real.run(status=4))
+
+
 def test_a_rubric_that_crashes_is_named_with_its_exception(real, bench):
     bench.rubric("import json, sys\nprint(json.load(sys.stdin)['case']['expected'])\n", "crash")
     bench.rubric("print('no score')\n", "noise")
