@@ -159,7 +159,8 @@ const struct command command_new_rubric = {
     .examples = "  rubricctl new-rubric bench/my-class\n"
                 "  rubricctl check-rubric bench/my-class\n"
                 "  rubricctl batch --embedded -b bench bench/my-class/cases.jsonl\n"
-                "  man 7 rubricd-rubric\n",
+                "  man 7 rubricd-rubric\n"
+                "  less " RUBRICD_BENCH "/README.md\n",
     .exits = "  0    the files were written\n"
              "  2    wrong usage, a name that no task class can have, or files that exist\n"
              "  6    a file could not be written\n",

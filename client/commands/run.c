@@ -291,9 +291,11 @@ const struct command command_run = {
         "\n"
         "Without FILE, --task-class, --case and --harness-output make up a rubric job. The\n"
         "case may set the time limit of its rubric: \"rubric_wall_clock_seconds\".\n",
-    .examples = "  rubricctl run job.json\n"
+    .examples = "  rubricctl run -b " RUBRICD_BENCH " -t exact-match \\\n"
+                "      -c '{\"answer\": \"4\"}' --harness-output '{\"answer\": \"4\"}'\n"
                 "  rubricctl run -b " RUBRICD_BENCH " -t exact-match \\\n"
                 "      -c case.json --harness-output output.json\n"
+                "  rubricctl run job.json\n"
                 "  rubricctl run -b " RUBRICD_BENCH " -t exact-match \\\n"
                 "      --sut timeout -c '{\"answer\": \"4\"}' --harness-output '{}' --json\n",
     .exits = "  0    the job passed\n"
