@@ -23,26 +23,18 @@ static const char *name_job(const struct pending_job *job, char out[JOB_NAME_MAX
     return out;
 }
 
-static void explain(struct engine *engine, const struct message *result,
-                    const struct pending_job *job)
-{
-    char name[JOB_NAME_MAX], why[EXPLAIN_MAX];
-    const char *code;
-    if (explain_rubric(result, &code, why))
-        summary_explain(&engine->summary, code, name_job(job, name), why);
-}
-
 static void count(struct engine *engine, const struct message *message,
                   const struct pending_job *job)
 {
+    char name[JOB_NAME_MAX];
     if (message->type == MESSAGE_RESULT) {
         struct score_parts parts = message_score(message);
         summary_add_result(&engine->summary, &parts);
         if (!parts.passed)
             engine_note_failed_job(engine);
-        explain(engine, message, job);
+        explain_to_summary(message, name_job(job, name), &engine->summary);
     } else {
-        char name[JOB_NAME_MAX], why[EXPLAIN_MAX];
+        char why[EXPLAIN_MAX];
         const char *code = message_text(message, "code");
         explain_error(message, &job->payload, why);
         summary_add_error(&engine->summary, code, name_job(job, name), why);

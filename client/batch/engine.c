@@ -322,6 +322,8 @@ void engine_put_summary(const struct engine *engine)
         .wall_ms = engine->ended_ms - engine->started_ms,
         .answered = engine->answered,
         .kept = engine->ledger.kept,
+        .changed = engine->ledger.changed,
+        .rubric_changed = engine->ledger.rubric_changed,
         .unanswered = engine_unanswered(engine),
     };
     if (engine->reader_gone)

@@ -39,6 +39,24 @@ bool explain_rubric(const struct message *result, const char **ret_code, char ou
     return *out != '\0';
 }
 
+static bool has_crashed(const struct message *result, const char *code)
+{
+    const json_t *outcome = json_object_get(result->object, "outcome");
+    return strcmp(code, "rubric.malformed_output") == 0 &&
+           json_is_false(json_object_get(outcome, "success"));
+}
+
+void explain_to_summary(const struct message *result, const char *name, struct summary *summary)
+{
+    char why[EXPLAIN_MAX];
+    const char *code;
+    if (!explain_rubric(result, &code, why))
+        return;
+    summary_explain(summary, code, name, why);
+    if (has_crashed(result, code))
+        summary_add_crash(summary, name, why);
+}
+
 /* --- errors ------------------------------------------------------------------------------- */
 
 /* Returns the fields that a job like JOB may have at PATH, "job" or "job.limits"; 0: not known. */
@@ -76,12 +94,19 @@ static const char *find_meant(const char *message, const json_t *job)
     return suggest(dot + 1, names, list_fields(job, path, names));
 }
 
+const char *explain_remedy(const struct message *error)
+{
+    static const char no_root[] = "job.bench_root: missing";
+    bool is_missing = strncmp(message_text(error, "message"), no_root, strlen(no_root)) == 0;
+    return is_missing ? "; name the bench with --bench-root DIR (-b)" : "";
+}
+
 void explain_error(const struct message *error, const struct bytes *payload, char out[EXPLAIN_MAX])
 {
     const char *message = message_text(error, "message");
     struct fault fault = FAULT_NULL;
     _cleanup_json_ json_t *submit = NULL;
-    (void)snprintf(out, EXPLAIN_MAX, "%s", message);
+    (void)snprintf(out, EXPLAIN_MAX, "%s%s", message, explain_remedy(error));
     if (strcmp(message_text(error, "code"), "bad_request") != 0 ||
         json_read_object(payload->data, payload->length, &submit, &fault) < 0)
         return;

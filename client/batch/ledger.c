@@ -13,6 +13,7 @@
 void ledger_deinit(struct ledger *ledger)
 {
     idmap_deinit(&ledger->ids);
+    idmap_deinit(&ledger->rubrics);
 }
 
 /* Stops counting the line that the file has of an id with this VALUE. */
@@ -23,23 +24,49 @@ static void supersede(struct ledger *ledger, uint64_t value)
     ledger->superseded++;
 }
 
+/* The bits of a digest that the value of an id has room for. */
+static uint64_t kept_bits(uint64_t digest)
+{
+    return digest & ~FLAGS;
+}
+
+static int add_rubric(struct ledger *ledger, const json_t *run)
+{
+    uint64_t rubric = kept_bits(runinfo_rubric(run));
+    uint64_t *value = idmap_put(&ledger->rubrics, (const char *)&rubric, sizeof(rubric));
+    if (!value)
+        return -ENOMEM;
+    *value = 1;
+    return 0;
+}
+
+/* Whether the job of RUN differs from that of the value OLD in its rubric alone. An identity is the
+ * digest of a job xor that of its rubric: what is left of OLD without the job's digest is that of a
+ * rubric in the file only if the job is the same. */
+static bool is_of_another_rubric(const struct ledger *ledger, uint64_t old, const json_t *run)
+{
+    uint64_t job = runinfo_identity(run) ^ runinfo_rubric(run);
+    uint64_t rubric = kept_bits(old ^ job);
+    return idmap_find(&ledger->rubrics, (const char *)&rubric, sizeof(rubric)) != NULL;
+}
+
 int ledger_add_line(struct ledger *ledger, const struct result_line *line)
 {
     uint64_t *value = idmap_put(&ledger->ids, line->id, line->id_length);
-    if (!value)
+    if (!value || add_rubric(ledger, line->run) < 0)
         return -ENOMEM;
     if ((*value & KIND) != LEDGER_NOTHING)
         supersede(ledger, *value);
     enum ledger_kind kind = !line->answered ? LEDGER_ERROR
                             : line->passed  ? LEDGER_PASSED
                                             : LEDGER_FAILED;
-    *value = (runinfo_identity(line->run) & ~FLAGS) | kind;
+    *value = kept_bits(runinfo_identity(line->run)) | kind;
     ledger->lines[kind]++;
     ledger->cost_usd += line->cost_usd;
     return 0;
 }
 
-int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t identity)
+int ledger_take_job(struct ledger *ledger, const char *id, size_t n, const json_t *run)
 {
     uint64_t *value = idmap_put(&ledger->ids, id, n);
     if (!value)
@@ -55,8 +82,12 @@ int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t id
         ledger->failed_before++;
         return LEDGER_AGAIN;
     }
-    if ((old & ~FLAGS) != (identity & ~FLAGS)) {
+    if (kept_bits(old) != kept_bits(runinfo_identity(run))) {
         supersede(ledger, old);
+        if (is_of_another_rubric(ledger, old, run)) {
+            ledger->rubric_changed++;
+            return LEDGER_RUBRIC_CHANGED;
+        }
         ledger->changed++;
         return LEDGER_CHANGED;
     }

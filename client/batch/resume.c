@@ -5,6 +5,7 @@
  * runs again adds a line, and the last line of an id counts. At the end of the run a copy without
  * the earlier lines replaces the file. */
 #include "engine_private.h"
+#include "explain.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -83,6 +84,8 @@ static void count_message(const struct result_line *line, struct summary *summar
     if (line->answered) {
         struct score_parts parts = message_score(&message);
         summary_add_result(summary, &parts);
+        explain_to_summary(&message, json_string_value(json_object_get(line->object, "id")),
+                           summary);
     } else {
         const char *code = message_text(&message, "code");
         summary_add_error(summary, code ? code : "?", message_text(&message, "id"),

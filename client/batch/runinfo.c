@@ -161,6 +161,10 @@ int runinfo_splice(struct bytes *line, const json_t *run)
 
 uint64_t runinfo_identity(const json_t *run)
 {
-    return digest_head(json_string_value(json_object_get(run, "job_digest"))) ^
-           digest_head(json_string_value(json_object_get(run, "rubric_digest")));
+    return digest_head(json_string_value(json_object_get(run, "job_digest"))) ^ runinfo_rubric(run);
+}
+
+uint64_t runinfo_rubric(const json_t *run)
+{
+    return digest_head(json_string_value(json_object_get(run, "rubric_digest")));
 }

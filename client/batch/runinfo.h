@@ -44,3 +44,7 @@ int runinfo_splice(struct bytes *line, const json_t *run);
 
 /* Returns a number that changes when the job changes, or its rubric if that can be read. */
 uint64_t runinfo_identity(const json_t *run);
+
+/* Returns the part of that number that the rubric makes; 0 if RUN has no digest of one. The number
+ * of the job alone is the two xor each other. */
+uint64_t runinfo_rubric(const json_t *run);

@@ -32,14 +32,29 @@ void engine_submit_again(struct engine *engine, struct pending_job *job)
     pending_enter(&engine->pending, job, PENDING_QUEUED, monotonic_ms());
 }
 
+/* Tells of the first job that runs again although the file has its verdict: the summary, which
+ * counts them, comes when they have all run. */
+static void tell_changed(struct engine *engine, const char *id, enum ledger_fate fate)
+{
+    const struct ledger *ledger = &engine->ledger;
+    bool of_rubric = fate == LEDGER_RUBRIC_CHANGED;
+    if (!engine->options.quiet && (of_rubric ? ledger->rubric_changed : ledger->changed) == 1)
+        engine_complain(engine,
+                        "%s: the %s has changed since %s was written; this job and any others like "
+                        "it run again",
+                        id, of_rubric ? "rubric" : "job", engine->output.path);
+}
+
 /* Enters the job in the ledger. Returns whether to run it; negative with FAULT. */
 static int is_wanted(struct engine *engine, const struct submission *submission,
                      struct fault *fault)
 {
     int fate = ledger_take_job(&engine->ledger, submission->id.data, submission->id.length,
-                               runinfo_identity(submission->run));
+                               submission->run);
     if (fate < 0)
         return fate;
+    if (fate == LEDGER_CHANGED || fate == LEDGER_RUBRIC_CHANGED)
+        tell_changed(engine, submission->id.data, fate);
     if (fate != LEDGER_DUPLICATE) {
         engine->taken++;
         return fate != LEDGER_KEPT;

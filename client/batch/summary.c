@@ -33,6 +33,7 @@ void summary_deinit(struct summary *summary)
     json_decref(summary->failure_modes);
     json_decref(summary->error_codes);
     json_decref(summary->messages);
+    json_decref(summary->crash);
     *summary = (struct summary)SUMMARY_NULL;
 }
 
@@ -100,6 +101,12 @@ void summary_add_error(struct summary *summary, const char *code, const char *na
     const char *counted = count(summary->error_codes, code);
     if (message)
         summary_explain(summary, counted, name, message);
+}
+
+void summary_add_crash(struct summary *summary, const char *name, const char *why)
+{
+    if (summary->crashed++ == 0)
+        summary->crash = json_sprintf("%s%s%s", name ? name : "", name ? ": " : "", why);
 }
 
 uint64_t summary_answered(const struct summary *summary)
@@ -170,6 +177,26 @@ static void put_counts(FILE *out, const char *title, json_t *counts, const json_
         (void)fprintf(out, "%8s  and %zu more\n", "", n - CODES_SHOWN);
 }
 
+/* A rubric that crashed is the bench's fault, and its score of 0 looks like an answer's. */
+static void put_crashes(FILE *out, const struct summary *summary)
+{
+    uint64_t n = summary->crashed;
+    if (n == 0)
+        return;
+    (void)fprintf(out, "%" PRIu64 " of the failed: the rubric crashed, so the score of 0 says ", n);
+    (void)fprintf(out, "nothing of the answer%s\n%8s  ", text_plural(n), "");
+    (void)text_put_fit(out, json_string_value(summary->crash), MESSAGE_MAX_SHOWN);
+    (void)fputs(n > 1 ? " (the first)\n" : "\n", out);
+}
+
+/* Says how many jobs the file of results had a verdict on that did not count. */
+static void put_changed(FILE *out, uint64_t n, const char *what)
+{
+    if (n > 0)
+        (void)fprintf(out, "%" PRIu64 " job%s again: %s has changed\n", n,
+                      n == 1 ? " ran" : "s ran", what);
+}
+
 static void put_head(FILE *out, const struct summary *summary, const struct summary_run *run)
 {
     char wall[TEXT_QUANTITY_MAX];
@@ -182,6 +209,7 @@ static void put_head(FILE *out, const struct summary *summary, const struct summ
         out, "%" PRIu64 " job%s: %" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " error%s\n", n,
         text_plural(n), summary->passed, summary->failed, summary->errors,
         text_plural(summary->errors));
+    put_crashes(out, summary);
     if (summary->scored > 0)
         (void)fprintf(out, "mean score %.4f over %" PRIu64 " verdict%s, cost $%.4f\n",
                       summary->score_sum / (double)summary->scored, summary->scored,
@@ -193,6 +221,8 @@ static void put_head(FILE *out, const struct summary *summary, const struct summ
         (void)fprintf(out, "; %" PRIu64 " job%s answered before", run->kept,
                       run->kept == 1 ? " was" : "s were");
     (void)fputc('\n', out);
+    put_changed(out, run->rubric_changed, "the rubric");
+    put_changed(out, run->changed, "the job");
 }
 
 void summary_put(FILE *out, const struct summary *summary, const struct summary_run *run)

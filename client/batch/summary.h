@@ -17,6 +17,8 @@ struct summary {
     uint64_t passed;
     uint64_t failed;
     uint64_t errors;
+    uint64_t crashed;  /* among the failed: their rubric crashed */
+    json_t *crash;     /* string: the first such job, and why; NULL: none */
     uint64_t unusable; /* input lines and files */
     uint64_t scored;   /* verdicts with a score */
     double score_sum;
@@ -35,8 +37,10 @@ struct summary {
 /* How the batch went, for the summary's head. */
 struct summary_run {
     int64_t wall_ms;
-    uint64_t answered; /* in this run; the summary may hold jobs of earlier ones, too */
-    uint64_t kept;     /* jobs of the input that an earlier run answered */
+    uint64_t answered;       /* in this run; the summary may hold jobs of earlier ones, too */
+    uint64_t kept;           /* jobs of the input that an earlier run answered */
+    uint64_t changed;        /* that it answered, and that were to run again: the job has changed */
+    uint64_t rubric_changed; /* ... or only its rubric has */
     uint64_t unanswered;
 };
 
@@ -54,6 +58,10 @@ void summary_add_error(struct summary *summary, const char *code, const char *na
 /* Has the summary show MESSAGE for the failure mode CODE of the job NAME, likewise. */
 void summary_explain(struct summary *summary, const char *code, const char *name,
                      const char *message);
+
+/* Counts a job, which was added as failed, as one whose rubric crashed: its score of 0 says nothing
+ * of the answer. NAME may be NULL; WHY is one line. */
+void summary_add_crash(struct summary *summary, const char *name, const char *why);
 
 /* Counts the jobs that were answered. */
 uint64_t summary_answered(const struct summary *summary);

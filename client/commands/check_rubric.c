@@ -21,8 +21,13 @@
 /* Task classes of one bench. */
 #define CLASSES_MAX 10000
 
+struct check_options {
+    bool verbose;
+};
+
 /* What is checked. */
 struct checked {
+    bool verbose;
     char *root;    /* owned: the bench root */
     json_t *names; /* of the task classes: object of name to the codes not seen yet */
     json_t *cases; /* array of rubric_cases_load() */
@@ -101,7 +106,8 @@ static int add_class(struct checked *checked, const char *name)
         return -ENOMEM;
     (void)snprintf(path, sizeof(path), "%s/%s/task_class.json", checked->root, name);
     if (access(path, F_OK) < 0) {
-        complain("%s: there is none: scores may use any breakdown key and failure mode", path);
+        if (checked->verbose)
+            complain("%s: there is none: scores may use any breakdown key and failure mode", path);
     } else if (check_lists(path, unseen, &fault) < 0) {
         complain("%s", fault.text);
         checked->bad++;
@@ -143,23 +149,82 @@ static int add_bench(struct checked *checked, const char *dir, struct fault *fau
     return r;
 }
 
-/* Reads the cases beside the rubric or, of a bench, beside its task classes. */
+/* Adds the cases of CLASSES to checked->cases. -ENOENT if there is no cases.jsonl. */
+static int add_cases(struct checked *checked, const struct rubric_classes *classes)
+{
+    _cleanup_json_ json_t *cases = NULL;
+    int r = rubric_cases_load(classes, &cases, &checked->bad);
+    return r == 0 && json_array_extend(checked->cases, cases) < 0 ? -ENOMEM : r;
+}
+
+/* Adds the cases beside each task class of a bench. -ENOENT if none has any. */
+static int add_cases_of_classes(struct checked *checked)
+{
+    int found = -ENOENT;
+    const char *name;
+    json_t *unseen;
+    json_object_foreach(checked->names, name, unseen)
+    {
+        char folder[PATH_MAX];
+        _cleanup_json_ json_t *only = json_pack("{s:b}", name, 1);
+        (void)snprintf(folder, sizeof(folder), "%s/%s", checked->root, name);
+        const struct rubric_classes classes = {.folder = folder, .names = only};
+        int r = only ? add_cases(checked, &classes) : -ENOMEM;
+        if (r < 0 && r != -ENOENT)
+            return r;
+        if (r == 0)
+            found = 0;
+    }
+    return found;
+}
+
+/* Reads the cases beside the rubric, else those of the bench that it lies in; of a bench, those of
+ * its own file and of all its task classes. */
 static int load_cases(struct checked *checked, const char *folder, bool is_bench,
                       struct fault *fault)
 {
-    struct rubric_classes classes = {
-        .folder = folder, .names = checked->names, .has_others = is_bench};
-    int r = rubric_cases_load(&classes, &checked->cases, &checked->bad);
-    if (r == -ENOENT && !is_bench) {
-        classes = (struct rubric_classes){checked->root, checked->names, true};
-        r = rubric_cases_load(&classes, &checked->cases, &checked->bad);
+    struct rubric_classes own = {.folder = folder, .names = checked->names};
+    struct rubric_classes of_bench = {checked->root, checked->names, true};
+    int r = is_bench ? add_cases_of_classes(checked) : add_cases(checked, &own);
+    if (r == -ENOENT || (r == 0 && is_bench)) {
+        int bench = add_cases(checked, &of_bench);
+        r = bench == -ENOENT ? r : bench;
     }
     if (r == -ENOENT)
-        return fault_set(fault, "%s/cases.jsonl: there is none, so there is nothing to run",
-                         folder);
+        return fault_set(fault, "%s/cases.jsonl: there is none%s, so there is nothing to run",
+                         folder, is_bench ? ", nor in a folder with a rubric" : "");
     if (r == 0 && json_array_size(checked->cases) == 0 && checked->bad == 0)
-        return fault_set(fault, "%s/cases.jsonl: it has no case", classes.folder);
+        return fault_set(fault, "%s/cases.jsonl: it has no case", folder);
     return r;
+}
+
+/* Names the task classes of which no verdict will be compared with anything. */
+static void check_coverage(struct checked *checked)
+{
+    const char *name;
+    json_t *unseen, *one;
+    size_t i;
+    json_object_foreach(checked->names, name, unseen)
+    {
+        size_t cases = 0, compared = 0;
+        json_array_foreach(checked->cases, i, one)
+        {
+            const json_t *job = json_object_get(one, "job");
+            if (strcmp(json_string_value(json_object_get(job, "task_class")), name) != 0)
+                continue;
+            cases++;
+            compared += json_object_get(one, "expected") != NULL;
+        }
+        if (compared > 0)
+            continue;
+        checked->bad++;
+        if (cases == 0)
+            complain("%s: it has no case, so nothing of it is checked", name);
+        else
+            complain("%s: no expected.jsonl has the verdict of any of its cases, so none is "
+                     "compared with anything",
+                     name);
+    }
 }
 
 static int load(struct checked *checked, const char *dir, struct fault *fault)
@@ -169,8 +234,9 @@ static int load(struct checked *checked, const char *dir, struct fault *fault)
         return fault_set(fault, "%s: %s", dir, strerror(errno));
     bool is_bench = !has_rubric(folder, ".");
     checked->names = json_object();
+    checked->cases = json_array();
     checked->root = strdup(folder);
-    if (!checked->names || !checked->root)
+    if (!checked->names || !checked->cases || !checked->root)
         return -ENOMEM;
     int r;
     if (is_bench) {
@@ -184,7 +250,11 @@ static int load(struct checked *checked, const char *dir, struct fault *fault)
             r = add_class(checked, name);
         }
     }
-    return r < 0 ? r : load_cases(checked, folder, is_bench, fault);
+    if (r == 0)
+        r = load_cases(checked, folder, is_bench, fault);
+    if (r == 0)
+        check_coverage(checked);
+    return r;
 }
 
 /* --- running ------------------------------------------------------------------------------ */
@@ -237,7 +307,8 @@ static enum exit_status run_case(struct checked *checked, struct session *sessio
     }
     checked->graded++;
     note_seen(checked, job, &answer);
-    if (!rubric_verdict_is_good(one, &answer, &checked->last_failure))
+    struct rubric_failure *last = &checked->last_failure;
+    if (!rubric_verdict_is_good(one, &answer, last, checked->verbose))
         checked->unexpected++;
     else
         checked->as_expected += json_object_get(one, "expected") != NULL;
@@ -259,12 +330,19 @@ static enum exit_status run_cases(struct checked *checked, const struct globals 
 
 /* --- the command -------------------------------------------------------------------------- */
 
+/* Names the failure modes that no case shows. Most rubrics have some: without --verbose, only
+ * counts them, and only where all else is well. */
 static void tell_unseen(const struct checked *checked)
 {
     const char *name, *code;
     json_t *unseen, *value;
     json_object_foreach(checked->names, name, unseen)
     {
+        size_t n = json_object_size(unseen);
+        if (!checked->verbose && n > 0 && checked->unexpected == 0)
+            complain("%s: no case shows %zu of its failure modes (--verbose names them)", name, n);
+        if (!checked->verbose)
+            continue;
         json_object_foreach(unseen, code, value)
             complain("%s: no case shows the failure mode %s", name, code);
     }
@@ -284,11 +362,11 @@ static void tell(const struct checked *checked)
     (void)printf("\n");
 }
 
-static enum exit_status run_check_rubric(const struct globals *globals,
-                                         _unused_ const void *options,
+static enum exit_status run_check_rubric(const struct globals *globals, const void *options_,
                                          const struct text_list *arguments)
 {
-    _cleanup_(checked_deinit) struct checked checked = {.root = NULL};
+    const struct check_options *options = options_;
+    _cleanup_(checked_deinit) struct checked checked = {.verbose = options->verbose};
     struct fault fault = FAULT_NULL;
     int r = load(&checked, arguments->items[0], &fault);
     if (r < 0) {
@@ -302,6 +380,11 @@ static enum exit_status run_check_rubric(const struct globals *globals,
     if (checked.repeated > 0)
         complain("%" PRIu64 " further case%s no verdict for the reason named before",
                  checked.repeated, checked.repeated == 1 ? " has" : "s have");
+    uint64_t alike = checked.last_failure.repeated;
+    if (alike > 0 && !checked.verbose)
+        complain("the rubric failed for %" PRIu64 " further case%s as it did for one above "
+                 "(--verbose names %s)",
+                 alike, text_plural(alike), alike == 1 ? "it" : "them");
     if (checked.without_verdict == 0)
         tell_unseen(&checked);
     tell(&checked);
@@ -313,6 +396,17 @@ static enum exit_status run_check_rubric(const struct globals *globals,
     return ending_status(&ending, globals->no_fail);
 }
 
+static const struct option_spec check_specs[] = {
+    {
+        .letter = 'v',
+        .name = "verbose",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct check_options, verbose),
+        .help = "show whole tracebacks, each case that fails like another, and the failure modes "
+                "that no case shows",
+    },
+};
+
 const struct command command_check_rubric = {
     .name = "check-rubric",
     .arguments = "DIR",
@@ -323,29 +417,38 @@ const struct command command_check_rubric = {
     .description =
         "DIR is the folder of a task class, which has a rubric.py, or a bench: a folder of\n"
         "such folders. Checks task_class.json, and runs the cases of DIR/cases.jsonl (of a\n"
-        "task class without one, its cases in the file of the bench). Each line is a job,\n"
-        "as for rubricctl batch. A verdict has to be as DIR/expected.jsonl says, if that\n"
-        "names its id:\n"
+        "task class without one, its cases in the file of the bench; of a bench, those of\n"
+        "its own file and of each */cases.jsonl). Each line is a job, as for rubricctl\n"
+        "batch. A verdict has to be as the expected.jsonl beside the cases says:\n"
         "\n"
         "  {\"id\": \"a1\", \"passed\": false, \"score\": 0.5, \"failure_modes\": [\"a.wrong\"]}\n"
         "\n"
         "Names each problem with its file and line: a rubric that crashes, with its\n"
         "traceback; one that prints something else than a score; one that uses a breakdown\n"
         "key or a failure mode that task_class.json does not list; and one whose verdict is\n"
-        "not the expected one. Also names failure modes that no case shows, but does not\n"
-        "count them as problems.\n"
+        "not the expected one. A task class without a case, or of which expected.jsonl\n"
+        "names no case, is a mistake, too: nothing of it is checked. Where it names some,\n"
+        "the last line counts the others. Also counts the failure modes that no case\n"
+        "shows; they are no problems.\n"
+        "\n"
+        "rubricd-rubric(7) says what a rubric reads and prints, and which failures rubricd\n"
+        "reports for it.\n"
         "\n"
         "Starts a private daemon unless --socket names another one.\n",
     .examples = "  rubricctl new-rubric bench/my-class\n"
                 "  rubricctl check-rubric bench/my-class\n"
                 "  rubricctl check-rubric bench\n",
     .exits =
-        "  0    every verdict is as expected\n"
+        "  0    no verdict is other than expected\n"
         "  1    a rubric crashed, printed no score, or gave another verdict (with --no-fail: 0)\n"
-        "  2    wrong usage, or mistakes in task_class.json, cases.jsonl or expected.jsonl\n"
+        "  2    wrong usage, mistakes in task_class.json, cases.jsonl or expected.jsonl, or a\n"
+        "       task class of which nothing is checked\n"
         "  3    no daemon, or the connection was lost\n"
         "  4    a case ended in an error instead of a verdict\n"
         "  130  interrupted\n"
         "  If several apply: 130, 3, 2, 4, 1.\n",
+    .options = check_specs,
+    .n_options = ARRAY_SIZE(check_specs),
+    .options_size = sizeof(struct check_options),
     .run = run_check_rubric,
 };

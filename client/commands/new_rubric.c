@@ -104,9 +104,11 @@ static void tell(const char *path)
 {
     for (size_t i = 0; i < n_rubric_templates; i++)
         (void)printf("%s/%s\n", path, rubric_templates[i].name);
+    (void)fflush(stdout); /* the names come before what follows, wherever both go */
     complain("next: change rubric.py and its cases, then");
     complain("  python3 %s/test_rubric.py", path);
     complain("  rubricctl check-rubric %s", path);
+    complain("man 7 rubricd-rubric says what a rubric reads and prints");
 }
 
 static enum exit_status run_new_rubric(_unused_ const struct globals *globals,
@@ -131,8 +133,8 @@ static enum exit_status run_new_rubric(_unused_ const struct globals *globals,
         return STATUS_USAGE;
     if (put_files(folder, path, name) < 0)
         return STATUS_UNWRITTEN;
-    tell(arguments->items[0]);
     warn_if_closed(arguments->items[0]);
+    tell(arguments->items[0]);
     return STATUS_OK;
 }
 
@@ -153,10 +155,11 @@ const struct command command_new_rubric = {
         "\n"
         "Prints the names of the files. Overwrites nothing: if one of them exists, none is\n"
         "written. It needs no daemon. Started by root, it warns if the daemon's account cannot\n"
-        "come to DIR. The example bench and its README.md tell more.\n",
+        "come to DIR. rubricd-rubric(7) says what a rubric reads and prints.\n",
     .examples = "  rubricctl new-rubric bench/my-class\n"
                 "  rubricctl check-rubric bench/my-class\n"
                 "  rubricctl batch --embedded -b bench bench/my-class/cases.jsonl\n"
+                "  man 7 rubricd-rubric\n"
                 "  less " RUBRICD_BENCH "/README.md\n",
     .exits = "  0    the files were written\n"
              "  2    wrong usage, a name that no task class can have, or files that exist\n"

@@ -9,6 +9,7 @@
 
 /* Of what a rubric wrote to standard error. */
 #define STDERR_LINES 30
+#define STDERR_LINES_BRIEF 7 /* of a traceback: two calls, and the exception */
 #define STDERR_BYTES 4000
 /* Scores that differ by less are the same: files of expected verdicts round them. */
 #define SCORE_TOLERANCE 1e-6
@@ -72,34 +73,28 @@ static const json_t *find_refusal(const struct score_parts *parts)
 /* Whether LAST is of the same text; otherwise makes it that of the case ID. */
 static bool is_repeated(struct rubric_failure *last, const char *text, size_t n, const char *id)
 {
-    if (last->id && last->text.length == n && memcmp(last->text.data, text, n) == 0)
+    if (last->id && last->text.length == n && memcmp(last->text.data, text, n) == 0) {
+        last->repeated++;
         return true;
-    rubric_failure_deinit(last);
+    }
+    free(last->id);
+    last->id = NULL;
+    bytes_deinit(&last->text);
     if (bytes_copy(text, n, &last->text) == 0)
         last->id = strdup(id ? id : "?");
     return false;
 }
 
-static void complain_stderr(const json_t *one, const struct message *answer,
-                            struct rubric_failure *last)
+static void complain_lines(const char *text, size_t n)
 {
-    const json_t *err = json_object_get(json_object_get(answer->object, "outcome"), "stderr");
-    size_t n;
-    const char *tail =
-        text_tail(json_string_value(err), json_string_length(err), STDERR_LINES, STDERR_BYTES, &n);
-    if (n > 0 && is_repeated(last, tail, n, text_of(one, "id"))) {
-        complain("    as for %s", last->id);
-        return;
-    }
-    for (const char *end = tail + n; tail < end; tail++) {
-        size_t length = MIN(strcspn(tail, "\n"), (size_t)(end - tail));
-        complain("    %.*s", (int)length, tail);
-        tail += length;
+    for (const char *end = text + n; text < end; text++) {
+        size_t length = MIN(strcspn(text, "\n"), (size_t)(end - text));
+        complain("    %.*s", (int)length, text);
+        text += length;
     }
 }
 
-static void complain_refusal(const json_t *one, const json_t *mode, const struct message *answer,
-                             struct rubric_failure *last)
+static void complain_refusal(const json_t *one, const json_t *mode, const struct message *answer)
 {
     const char *code = text_of(mode, "code"), *detail = text_of(mode, "detail"),
                *place = text_of(one, "place"), *id = text_of(one, "id");
@@ -119,7 +114,27 @@ static void complain_refusal(const json_t *one, const json_t *mode, const struct
     else
         complain("%s: %s: what the rubric printed is no score: %s", place, id,
                  detail ? detail : "?");
-    complain_stderr(one, answer, last);
+}
+
+/* Says that the rubric failed, and shows the end of what it wrote to stderr. */
+static void complain_failure(const json_t *one, const json_t *mode, const struct message *answer,
+                             struct rubric_failure *last, bool verbose)
+{
+    const json_t *err = json_object_get(json_object_get(answer->object, "outcome"), "stderr");
+    const char *text = json_string_value(err);
+    size_t n, length = json_string_length(err);
+    const char *tail = text_tail(text, length, STDERR_LINES, STDERR_BYTES, &n);
+    bool repeated = n > 0 && is_repeated(last, tail, n, text_of(one, "id"));
+    if (repeated && !verbose)
+        return;
+    complain_refusal(one, mode, answer);
+    if (repeated) {
+        complain("    as for %s", last->id);
+        return;
+    }
+    if (!verbose)
+        tail = text_tail(text, length, STDERR_LINES_BRIEF, STDERR_BYTES, &n);
+    complain_lines(tail, n);
 }
 
 static void complain_other(const json_t *one, const struct score_parts *parts)
@@ -150,14 +165,14 @@ void rubric_failure_deinit(struct rubric_failure *last)
 }
 
 bool rubric_verdict_is_good(const json_t *one, const struct message *answer,
-                            struct rubric_failure *last)
+                            struct rubric_failure *last, bool verbose)
 {
     struct score_parts parts = message_score(answer);
     if (is_expected(&parts, json_object_get(one, "expected")))
         return true;
     const json_t *refusal = find_refusal(&parts);
     if (refusal)
-        complain_refusal(one, refusal, answer, last);
+        complain_failure(one, refusal, answer, last, verbose);
     else if (json_object_get(one, "expected"))
         complain_other(one, &parts);
     return !refusal && !json_object_get(one, "expected");

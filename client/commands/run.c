@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "single.h"
 
+#include "client/batch/explain.h"
 #include "client/cli/files.h"
 #include "client/cli/limits.h"
 #include "client/connection/connect.h"
@@ -155,8 +156,8 @@ static enum exit_status show_answer(const struct message *answer, bool whole, bo
     if (answer->type == MESSAGE_ERROR) {
         if (whole)
             single_print(answer->object);
-        complain("no verdict: %s: %s%s", message_text(answer, "code"),
-                 message_text(answer, "message"),
+        complain("no verdict: %s: %s%s%s", message_text(answer, "code"),
+                 message_text(answer, "message"), explain_remedy(answer),
                  json_is_true(json_object_get(answer->object, "retriable"))
                      ? " (the same job may succeed later)"
                      : "");
@@ -290,9 +291,11 @@ const struct command command_run = {
         "\n"
         "Without FILE, --task-class, --case and --harness-output make up a rubric job. The\n"
         "case may set the time limit of its rubric: \"rubric_wall_clock_seconds\".\n",
-    .examples = "  rubricctl run job.json\n"
+    .examples = "  rubricctl run -b " RUBRICD_BENCH " -t exact-match \\\n"
+                "      -c '{\"answer\": \"4\"}' --harness-output '{\"answer\": \"4\"}'\n"
                 "  rubricctl run -b " RUBRICD_BENCH " -t exact-match \\\n"
                 "      -c case.json --harness-output output.json\n"
+                "  rubricctl run job.json\n"
                 "  rubricctl run -b " RUBRICD_BENCH " -t exact-match \\\n"
                 "      --sut timeout -c '{\"answer\": \"4\"}' --harness-output '{}' --json\n",
     .exits = "  0    the job passed\n"

@@ -7,6 +7,8 @@
 #include "paired.h"
 #include "reproduction.h"
 
+#include "client/terminal/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -154,6 +156,62 @@ json_t *runreport_make(const struct results *results, const struct runreport_opt
 
 /* --- populations -------------------------------------------------------------------------- */
 
+/* Ids that are named of a population. */
+#define MIXED_NAMED 5
+
+/* Whether OTHER has results of the population NUMBER of RESULTS. */
+static bool is_shared(const struct results *results, size_t number, const struct results *other)
+{
+    size_t n;
+    const char *text = intern_text(&results->populations_index, (uint32_t)number, &n);
+    uint32_t there = intern_find(&other->populations_index, text, n);
+    return there != INTERN_NONE && other->populations[there].n > 0;
+}
+
+/* Names the first results of the population NUMBER. */
+static void put_first_ids(FILE *out, const struct results *results, size_t number)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < results->n && named <= MIXED_NAMED; i++) {
+        if (results->items[i].population != number)
+            continue;
+        _cleanup_json_ json_t *name = results_name(results, (uint32_t)i);
+        (void)fputs(named > 0 ? ", " : "\n      ", out);
+        if (named++ < MIXED_NAMED && name)
+            text_put(out, json_string_value(name), json_string_length(name));
+        else
+            (void)fputs("...", out);
+    }
+}
+
+/* Writes WHAT and the layers that A has and B lacks, if there are any. */
+static void put_layers(FILE *out, const char *what, const json_t *a, const json_t *b)
+{
+    bool any = false;
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        bool found = false;
+        for (size_t k = 0; k < json_array_size(b); k++)
+            found |= json_equal(json_array_get(a, i), json_array_get(b, k)) != 0;
+        if (found || !json_is_string(json_array_get(a, i)))
+            continue;
+        (void)fprintf(out, "%s", any ? ", " : what);
+        (void)text_put_fit(out, json_string_value(json_array_get(a, i)), 40);
+        any = true;
+    }
+}
+
+/* Compares the layers of POPULATION with those of the FIRST, which is listed above it. */
+static void put_layers_against(FILE *out, const struct population *population,
+                               const struct population *first)
+{
+    const json_t *layers = json_object_get(population->isolation, "layers");
+    const json_t *others = json_object_get(first->isolation, "layers");
+    if (!layers || !others)
+        return;
+    put_layers(out, "\n      without the layers of the first: ", others, layers);
+    put_layers(out, "\n      with layers that the first lacks: ", layers, others);
+}
+
 static void put_population(FILE *out, const struct population *population)
 {
     const char *class = json_string_value(json_object_get(population->isolation, "class"));
@@ -167,37 +225,42 @@ static void put_population(FILE *out, const struct population *population)
         (void)fputs(", verdicts shared with the code", out);
 }
 
-static bool has_population(const struct results *results, const struct results *other)
+static bool has_populations(const struct results *results, const struct results *other)
 {
-    for (size_t i = 0; i < other->populations_index.n; i++) {
-        size_t n;
-        const char *text = intern_text(&other->populations_index, (uint32_t)i, &n);
-        uint32_t number = intern_find(&results->populations_index, text, n);
-        if (other->populations[i].n > 0 &&
-            (number == INTERN_NONE || results->populations[number].n == 0))
+    for (size_t i = 0; i < other->populations_index.n; i++)
+        if (other->populations[i].n > 0 && !is_shared(other, i, results))
             return false;
-    }
     return true;
 }
 
 char *runreport_mixed(const struct results *results, const struct results *against)
 {
     const struct results *const both[] = {results, against};
+    static const char *const only[] = {", only in this run", ", only in the other run"};
+    const struct population *first = NULL;
     char *text = NULL;
-    size_t n, length = 0;
+    size_t length = 0;
     if (results_populations(results) < 2 &&
-        (!against || (results_populations(against) < 2 && has_population(results, against))))
+        (!against || (results_populations(against) < 2 && has_populations(results, against))))
         return NULL;
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return NULL;
     for (size_t k = 0; k < ARRAY_SIZE(both) && both[k]; k++) {
-        n = both[k]->populations_index.n;
         if (k > 0)
             (void)fputs("\nagainst", out);
-        for (size_t i = 0; i < n; i++)
-            if (both[k]->populations[i].n > 0)
-                put_population(out, &both[k]->populations[i]);
+        for (size_t i = 0; i < both[k]->populations_index.n; i++) {
+            const struct population *population = &both[k]->populations[i];
+            if (population->n == 0)
+                continue;
+            put_population(out, population);
+            if (against && !is_shared(both[k], i, both[1 - k]))
+                (void)fputs(only[k], out);
+            put_first_ids(out, both[k], i);
+            if (first)
+                put_layers_against(out, population, first);
+            first = first ? first : population;
+        }
     }
     (void)fclose(out);
     return text;

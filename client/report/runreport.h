@@ -32,5 +32,6 @@ struct runreport_options {
 json_t *runreport_make(const struct results *results, const struct runreport_options *options);
 
 /* Lists the populations if RESULTS, together with those of AGAINST (may be NULL), are of more than
- * one, a line each. The caller frees the text. NULL if they are of one. */
+ * one: how many results each has, in which of the two, their first ids, and in which layers it
+ * differs from the first. The caller frees the text. NULL if they are of one. */
 char *runreport_mixed(const struct results *results, const struct results *against);

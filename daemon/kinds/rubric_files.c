@@ -106,7 +106,8 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
 {
     const char *root = spec->bench_root ? spec->bench_root : roots->default_root;
     if (!root) {
-        fault_set(fault, "job.bench_root: missing, and no default is configured");
+        fault_set(fault,
+                  "job.bench_root: missing, and the configuration has no [rubric] bench_root");
         return refuse(ret_code, ERROR_BAD_REQUEST);
     }
     _cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -608,13 +608,24 @@ def test_a_field_that_is_misspelt_is_named_with_the_right_one(real, bench):
         assert line in text + "\n", text
 
 
+def test_a_missing_bench_root_is_answered_with_the_option(real, bench):
+    job = {key: value for key, value in bench.job(PASSING).items() if key != "bench_root"}
+    real.write({"id": "a", **job})
+    remedy = "configuration has no [rubric] bench_root; name the bench with --bench-root DIR (-b)"
+    assert any(line.endswith(remedy) for line in real.run(status=4))
+
+
 def test_a_rubric_that_crashes_is_named_with_its_exception(real, bench):
     bench.rubric("import json, sys\nprint(json.load(sys.stdin)['case']['expected'])\n", "crash")
     bench.rubric("print('no score')\n", "noise")
     jobs = [{**bench.job(PASSING), "task_class": name} for name in ("crash", "crash", "noise")]
     real.write(*[{"id": f"j{n}", **job} for n, job in enumerate(jobs)])
+    crashed = "2 of the failed: the rubric crashed, so the score of 0 says nothing of the answers\n"
     text = "\n".join(real.run("--jobs=1", status=1))
+    assert f"\n{crashed}          {real.jobs}:1: j0: KeyError: 'expected' (the first)\n" in text, text
     assert "       3  rubric.malformed_output\n" in text, text
     assert f"          {real.jobs}:1: j0: KeyError: 'expected'\n" in text, text
     assert f"          {real.jobs}:3: j2: " in text and ": j1:" not in text, text
     assert "rubricctl check-rubric, or outcome.stderr in the results" in text
+    text = "\n".join(real.run("--resume", status=1))
+    assert f"\n{crashed}          j0: KeyError: 'expected' (the first)\n" in text, "a resumed run says it, too"

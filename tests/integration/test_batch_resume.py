@@ -92,7 +92,13 @@ def test_what_changed_is_run_again(batches, bench):
     batches.write({"id": "a", **job}, {"id": "b", **job, "case": {"n": 2}}, {"id": "c", **edited}, {"id": "d", **job, "priority": 3})
     said = batches.run("--resume", status=1)
     after = batches.lines()
-    assert said[1] == "4 jobs: 3 passed, 1 failed, 0 errors", "no job is counted twice"
+    for n, (id, what) in enumerate([("b", "job"), ("c", "rubric")], 1):
+        assert said[n] == (
+            f"rubricctl: {id}: the {what} has changed since {batches.output} was written; "
+            "this job and any others like it run again"
+        )
+    assert said[3] == "4 jobs: 3 passed, 1 failed, 0 errors", "no job is counted twice"
+    assert said[6:8] == ["1 job ran again: the rubric has changed", "1 job ran again: the job has changed"]
     assert (after["a"], after["d"]) == (before["a"], before["d"])
     assert after["b"]["run"]["job_digest"] != before["b"]["run"]["job_digest"]
     assert after["c"]["run"]["rubric_digest"] != before["c"]["run"]["rubric_digest"]

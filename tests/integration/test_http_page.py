@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT
+from conftest import BENCH, ROOT
 from http_gateway import RUBRICD_HTTP, make_gateway, make_start, need_gateway  # noqa: F401
 
 need_gateway()
@@ -21,16 +21,19 @@ CONF = ROOT / "conf/http.conf"
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 def test_the_examples_run(gateway):
     script = re.search(r"```sh\n(.*?)```", PAGE, re.S)[1]
-    assert script.count("localhost:8650") == script.count("curl") == 5
+    assert script.count("localhost:8650") == script.count("curl") == 6
+    assert "/usr/share/rubricd/bench" in script, "where the packages put it"
+    script = script.replace("/usr/share/rubricd/bench", str(BENCH))
     script = script.replace("localhost:8650", f"127.0.0.1:{gateway.port}").replace("curl -s", "curl -sS --fail-with-body -w '\\n'")
     done = subprocess.run(["/bin/sh", "-e"], input=script, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     answers = [json.loads(line) for line in done.stdout.splitlines() if line]
-    health, job, *lines, fusion, piston = answers
+    health, job, *lines, rubric, fusion, piston = answers
     assert health == {"status": "ok"}
     assert (job["id"], job["stdout"]) == ("a1", "hi\n")
     assert sorted(line.get("line", line.get("id")) for line in lines if "error" in line) == [2]
     assert [line["stdout"] for line in lines if "error" not in line] == ["hi\n"]
+    assert rubric["score"]["passed"] is True
     assert fusion["run_result"]["stdout"] == "Hello, world!\n"
     assert piston["run"]["stdout"] == "42\n"
 

@@ -64,3 +64,34 @@ def test_the_installed_bench_is_whole(root):
     assert {path.name for path in schemas.iterdir()} == {path.name for path in (ROOT / "proto" / "schema").iterdir()}
     for path in schemas.iterdir():
         json.loads(path.read_text())
+
+
+def links(root):
+    checker = ROOT / "tests" / "installed_links.py"
+    done = subprocess.run(["/usr/bin/python3", "-B", checker, root], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_links_of_installed_pages_lead_somewhere(root):
+    assert links(root) == (0, "")
+    (page,) = root.rglob("share/doc/rubricd/operating.md")
+    page.rename(page.with_name("moved.md"))
+    status, said = links(root)
+    page.with_name("moved.md").rename(page)
+    assert status == 1 and "/doc/rubricd/README.md: operating.md: there is no such file" in said
+
+
+def test_installed_pages_are_not_for_a_clone(root):
+    for page in root.rglob("share/doc/*/*.md"):
+        text = page.read_text()
+        assert "build/client" not in text and "tests/data/bench" not in text and "<!--" not in text, page
+    (page,) = root.rglob("share/doc/rubricd/README.md")
+    assert "packaging/quickstart" not in page.read_text()
+
+
+def test_pages_link_only_to_packages_that_are_there_with_theirs(root):
+    """Package rubricctl needs no other, and rubricd needs it."""
+    for package, others in (("rubricctl", []), ("rubricd", ["rubricctl"])):
+        for page in root.rglob(f"share/doc/{package}/*.md"):
+            elsewhere = re.findall(r"\]\(\.\./(rubric[\w-]*)/", page.read_text())
+            assert set(elsewhere) <= set(others), page

@@ -15,7 +15,7 @@ from conftest import BUILD, ROOT, RUBRICCTL
 # These tests check the pages, which are the same in every build.
 pytestmark = pytest.mark.once
 
-PAGES = ["rubricctl.1", "rubricd.8", "rubricd.conf.5", "rubricd-protocol.7"]
+PAGES = ["rubricctl.1", "rubricd.8", "rubricd.conf.5", "rubricd-protocol.7", "rubricd-rubric.7"]
 PLACE = BUILD / "packaging" / "describe"
 PAGES += ["rubricd-http.8"] if (PLACE / "rubricd-http.8").exists() else []
 PAGES += ["rubricctl-fleet.1"] if (PLACE / "rubricctl-fleet.1").exists() else []
@@ -80,6 +80,7 @@ SECTIONS = {
     "rubricctl-fleet.1": "NAME SYNOPSIS DESCRIPTION COMMANDS ENVIRONMENT FILES EXIT_STATUS SEE_ALSO",
     "rubricd-http.8": "NAME SYNOPSIS DESCRIPTION FILES EXIT_STATUS SEE_ALSO",
     "rubricd.conf.5": "NAME SYNOPSIS DESCRIPTION KEYS FILES EXAMPLES SEE_ALSO",
+    "rubricd-rubric.7": "NAME SYNOPSIS DESCRIPTION FILES EXAMPLES SEE_ALSO",
     "rubricd-protocol.7": "NAME DESCRIPTION TRANSPORT FRAMES ERROR_CODES VERSIONS SEE_ALSO",
 }
 

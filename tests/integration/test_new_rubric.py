@@ -36,8 +36,8 @@ def make_fresh(tmp_path):
     return tmp_path / "bench" / "length"
 
 
-def check(folder):
-    return ctl(folder, "check-rubric", ".")
+def check(folder, *options):
+    return ctl(folder, "check-rubric", *options, ".")
 
 
 # new-rubric
@@ -54,6 +54,20 @@ def test_what_is_written_works_as_it_is(fresh):
     done = ctl(fresh.parents[1], "batch", "--embedded", "-b", "bench", "bench/length/cases.jsonl")
     assert done.returncode == 1, "two of the three answers are wrong on purpose"
     assert len(done.stdout.splitlines()) == 3
+
+
+def test_its_own_test_leaves_the_digest_as_it_is(fresh):
+    before = sorted(path.name for path in fresh.iterdir())
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for directory in (fresh, "/"):
+        subprocess.run(
+            ["/usr/bin/python3", fresh / "test_rubric.py"],
+            cwd=directory,
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+    assert sorted(path.name for path in fresh.iterdir()) == before, "every file there counts for the rubric's digest"
 
 
 def test_its_own_test_finds_a_fault(fresh):
@@ -115,6 +129,10 @@ def test_a_crash_shows_its_traceback(fresh):
     done = check(fresh)
     assert (done.returncode, done.stdout) == (1, "3 cases graded: 2 as expected, 1 not\n")
     assert said(done)[0] == f"{cases}:1: length/right: the rubric crashed:"
+    assert said(done)[-1] == "    KeyError: 'expected'", "nothing else matters then"
+    assert len(said(done)) == 8
+    done = check(fresh, "-v")
+    assert said(done)[0] == f"{cases}:1: length/right: the rubric crashed:"
     assert said(done)[1] == "    Traceback (most recent call last):"
     assert "    KeyError: 'expected'" in said(done)
     assert ctl(fresh, "check-rubric", "--no-fail", ".").returncode == 0
@@ -124,6 +142,10 @@ def test_the_same_traceback_is_shown_once(fresh):
     cases = fresh / "cases.jsonl"
     cases.write_text(cases.read_text().replace('"expected"', '"wanted"'))
     lines = said(check(fresh))
+    assert lines.count("    KeyError: 'expected'") == 1
+    assert [line for line in lines if "crashed" in line] == [f"{cases}:1: length/right: the rubric crashed:"]
+    assert lines[-1] == "the rubric failed for 2 further cases as it did for one above (--verbose names them)"
+    lines = said(check(fresh, "--verbose"))
     assert lines.count("    KeyError: 'expected'") == 1
     assert lines.count("    as for length/right") == 2
     assert [line.split(": ", 1)[1] for line in lines if "crashed" in line] == [
@@ -142,6 +164,17 @@ def test_root_is_told_that_the_daemon_cannot_come_there(tmp_path, mode):
     assert done.returncode == 0
     warnings = [line for line in said(done) if "closed to other accounts" in line]
     assert len(warnings) == (mode == 0o700)
+    both = subprocess.run(
+        [RUBRICCTL, "new-rubric", "bench/other"],
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=DEADLINE,
+        check=True,
+    ).stdout.splitlines()[len(warnings) :]
+    assert both[: len(FILES)] == [f"bench/other/{name}" for name in FILES], "the warning is first, then the files"
+    assert all(line.startswith("rubricctl: ") for line in both[len(FILES) :])
     if warnings:
         assert warnings[0].startswith(f"{home} is closed to other accounts (mode 0700)")
         assert ctl(home, "check-rubric", "bench/length").returncode == 4, "it was right"
@@ -186,7 +219,7 @@ def test_a_rubric_that_runs_out_of_time(fresh):
     case = json.loads((fresh / "cases.jsonl").read_text().splitlines()[0])
     case["case"]["rubric_wall_clock_seconds"] = 0.5
     (fresh / "cases.jsonl").write_text(json.dumps(case) + "\n")
-    (fresh / "expected.jsonl").unlink()
+    (fresh / "expected.jsonl").write_text((fresh / "expected.jsonl").read_text().splitlines()[0])
     done = check(fresh)
     assert (done.returncode, said(done)[0]) == (
         1,
@@ -204,11 +237,61 @@ def test_a_verdict_that_is_not_the_expected_one(fresh):
         "    expected  failed, score 0.25, failure modes: answer.wrong",
         "    got       failed, score 0.5, failure modes: answer.wrong",
     ]
-    expected.unlink()
+
+
+def test_a_verdict_that_nothing_is_compared_with(fresh):
+    expected = fresh / "expected.jsonl"
+    expected.write_text(expected.read_text().splitlines()[0])
     done = check(fresh)
     assert (done.returncode, done.stdout) == (
         0,
-        "3 cases graded: 0 as expected, 0 not, 3 without an expected verdict\n",
+        "3 cases graded: 1 as expected, 0 not, 2 without an expected verdict\n",
+    )
+    expected.unlink()
+    done = check(fresh)
+    assert (done.returncode, done.stdout) == (
+        2,
+        "3 cases graded: 0 as expected, 0 not, 3 without an expected verdict; 1 mistake in files\n",
+    )
+    assert (
+        said(done)[0]
+        == "length: no expected.jsonl has the verdict of any of its cases, so none is compared with anything"
+    )
+
+
+def test_a_bench_of_new_rubrics(fresh):
+    bench = fresh.parent
+    assert ctl(bench, "new-rubric", "width").returncode == 0
+    open_up(bench / "width")
+    done = ctl(bench.parent, "check-rubric", "bench")
+    assert (done.returncode, done.stdout) == (0, "6 cases graded: 6 as expected, 0 not\n"), done.stderr
+    (bench / "cases.jsonl").write_text((fresh / "cases.jsonl").read_text().splitlines()[0].replace("/right", "/more"))
+    done = ctl(bench, "check-rubric", ".")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "7 cases graded: 6 as expected, 0 not, 1 without an expected verdict\n",
+    )
+    (bench / "cases.jsonl").unlink()
+    (bench / "width" / "cases.jsonl").unlink()
+    done = ctl(bench, "check-rubric", ".")
+    assert (done.returncode, said(done)[0]) == (2, "width: it has no case, so nothing of it is checked")
+    assert done.stdout == "3 cases graded: 3 as expected, 0 not; 1 mistake in files\n"
+
+
+def test_failure_modes_that_no_case_shows(fresh):
+    assert said(check(fresh)) == ["length: no case shows 2 of its failure modes (--verbose names them)"]
+    assert said(check(fresh, "-v")) == [
+        "length: no case shows the failure mode answer.too_long",
+        "length: no case shows the failure mode answer.not_a_number",
+    ]
+
+
+def test_a_bench_without_any_cases(fresh):
+    (fresh / "cases.jsonl").unlink()
+    done = ctl(fresh.parent, "check-rubric", ".")
+    assert (done.returncode, said(done)) == (
+        2,
+        [f"{fresh.parent}/cases.jsonl: there is none, nor in a folder with a rubric, so there is nothing to run"],
     )
 
 

@@ -286,7 +286,8 @@ def test_populations_are_not_mixed(place):
     done = place.run("r.jsonl", "s.jsonl")
     assert (done.returncode, done.stdout) == (2, "")
     assert "different populations" in done.stderr and "--mix" in done.stderr
-    assert "  5 subprocess 1111111111111111\n  1 subprocess 2222222222222222\n" in done.stderr
+    ids = ", ".join(line["id"] for line in SOME)
+    assert f"\n  5 subprocess 1111111111111111\n      {ids}\n  1 subprocess 2222222222222222\n      f\n" in done.stderr
     report = place.json("--mix", "r.jsonl", "s.jsonl")
     assert report["mixed"] is True and len(report["populations"]) == 2
     assert "of different populations" in place.run("--mix", "r.jsonl", "s.jsonl").stdout
@@ -586,10 +587,20 @@ def test_samples_are_averaged_before_they_are_paired(place):
 
 def test_runs_of_other_isolation_are_not_compared(place):
     place.write("after.jsonl", *SOME)
-    place.write("before.jsonl", *[{**line, "isolation": {**ISOLATION, "digest": "2" * 64}} for line in SOME])
+    other = {**ISOLATION, "digest": "2" * 64, "layers": [*ISOLATION["layers"][1:], "cgroup", "own_uid"]}
+    place.write("before.jsonl", *[{**line, "isolation": other} for line in SOME], result("f", 1, isolation=other))
     done = place.run("after.jsonl", "--against", "before.jsonl")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "against\n  5 subprocess 2222222222222222\n" in done.stderr
+    ids = ", ".join(line["id"] for line in SOME)
+    assert done.stderr.splitlines()[1:] == [
+        "  5 subprocess 1111111111111111, only in this run",
+        f"      {ids}",
+        "against",
+        "  6 subprocess 2222222222222222, only in the other run",
+        f"      {ids}, ...",
+        f"      without the layers of the first: {ISOLATION['layers'][0]}",
+        "      with layers that the first lacks: cgroup, own_uid",
+    ]
     report = place.json("--mix", "after.jsonl", "--against", "before.jsonl")
     assert report["against"]["comparable"] is False
     assert "not comparable" in place.run("--mix", "after.jsonl", "--against", "before.jsonl").stdout

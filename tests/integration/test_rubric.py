@@ -880,7 +880,7 @@ def test_a_bench_root_that_is_missing(client, bench):
     job = bench.job(PASSING)
     absent = {key: value for key, value in job.items() if key != "bench_root"}
     for job in absent, {**job, "bench_root": None}:
-        message = "job.bench_root: missing, and no default is configured"
+        message = "job.bench_root: missing, and the configuration has no [rubric] bench_root"
         assert_refused(client.run(job), "bad_request", message)
 
 

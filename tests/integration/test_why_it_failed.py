@@ -53,6 +53,12 @@ def ctl(directory, *arguments, **environment):
     )
 
 
+def test_a_job_without_a_bench_root_is_answered_with_the_option(tmp_path):
+    done = ctl(tmp_path, "run", "--embedded", "-t", "crash", "-c", "{}", "--harness-output", "{}")
+    assert done.returncode == 4
+    assert done.stderr.endswith("has no [rubric] bench_root; name the bench with --bench-root DIR (-b)\n")
+
+
 def test_detail_stays_the_start_of_stderr(crashed):
     for line in (crashed / "r.jsonl").read_text().splitlines():
         answer = json.loads(line)

@@ -2,14 +2,20 @@
 
     python3 test_rubric.py
 
-needs no daemon; `rubricctl check-rubric .` runs the same cases in the sandbox.
+needs no daemon; `rubricctl check-rubric .` runs the same cases in the sandbox. With pytest, let it write nothing
+either: `python3 -B -m pytest -p no:cacheprovider`.
 """
 
 import json
+import sys
 import unittest
 from pathlib import Path
 
-import rubric
+# Every file of this folder counts for the rubric's digest: a __pycache__ in it would make each job run again that
+# `rubricctl batch --resume` continues with.
+sys.dont_write_bytecode = True
+
+import rubric  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 

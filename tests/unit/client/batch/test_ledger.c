@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #define SOME "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define THIRD "ccccccccccccccccaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define OTHER "bbbbbbbbbbbbbbbbaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 static json_t *run_of(const char *digest)
@@ -36,7 +37,40 @@ static void add(struct ledger *ledger, const char *id, const char *digest, bool 
 static int take(struct ledger *ledger, const char *id, const char *digest)
 {
     _cleanup_json_ json_t *run = run_of(digest);
-    return ledger_take_job(ledger, id, strlen(id), runinfo_identity(run));
+    return ledger_take_job(ledger, id, strlen(id), run);
+}
+
+static int take_with_rubric(struct ledger *ledger, const char *digest, const char *rubric)
+{
+    _cleanup_json_ json_t *run =
+        json_pack("{s:s,s:s}", "job_digest", digest, "rubric_digest", rubric);
+    return ledger_take_job(ledger, "a", 1, run);
+}
+
+/* What has changed: nothing, the rubric, the job, or both. */
+static void test_what_has_changed(void **state)
+{
+    static const struct {
+        const char *job, *rubric;
+        int fate;
+    } rows[] = {
+        {SOME, SOME, LEDGER_KEPT},         {SOME, OTHER, LEDGER_RUBRIC_CHANGED},
+        {OTHER, SOME, LEDGER_CHANGED},     {OTHER, THIRD, LEDGER_CHANGED},
+        {SOME, "", LEDGER_RUBRIC_CHANGED},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct ledger ledger = LEDGER_NULL;
+        _cleanup_json_ json_t *run =
+            json_pack("{s:s,s:s}", "job_digest", SOME, "rubric_digest", SOME);
+        const struct result_line line = {
+            .id = "a", .id_length = 1, .run = run, .answered = true, .passed = true};
+        assert_int_equal(ledger_add_line(&ledger, &line), 0);
+        assert_int_equal(take_with_rubric(&ledger, rows[i].job, rows[i].rubric), rows[i].fate);
+        assert_int_equal(ledger.rubric_changed, rows[i].fate == LEDGER_RUBRIC_CHANGED);
+        assert_int_equal(ledger.changed, rows[i].fate == LEDGER_CHANGED);
+        ledger_deinit(&ledger);
+    }
 }
 
 static void test_new(void **state)
@@ -99,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new),
         cmocka_unit_test(test_of_a_file),
+        cmocka_unit_test(test_what_has_changed),
         cmocka_unit_test(test_last_line_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

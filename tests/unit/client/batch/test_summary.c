@@ -87,6 +87,31 @@ static void test_one(void **state)
                 "took 0 ms, 1000.0 jobs/s\n");
 }
 
+/* A crash is told apart from a wrong answer; only the first is shown in the head. */
+static void test_crashes(void **state)
+{
+    static const char *const heads[] = {
+        "1 job: 0 passed, 1 failed, 0 errors\n"
+        "1 of the failed: the rubric crashed, so the score of 0 says nothing of the answer\n"
+        "          a: KeyError: 'x'\n"
+        "mean score 0.0000 over 1 verdict, cost $0.0000\n"
+        "took 1.0 s, 1.0 jobs/s\n",
+        "2 jobs: 0 passed, 2 failed, 0 errors\n"
+        "2 of the failed: the rubric crashed, so the score of 0 says nothing of the answers\n"
+        "          a: KeyError: 'x' (the first)\n"
+        "mean score 0.0000 over 2 verdicts, cost $0.0000\n"
+        "took 1.0 s, 2.0 jobs/s\n",
+    };
+    _cleanup_summary_ struct summary summary = SUMMARY_NULL;
+    (void)state;
+    assert_int_equal(summary_init(&summary), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+        add_result(&summary, false, 0, 0, "[]");
+        summary_add_crash(&summary, i == 0 ? "a" : NULL, i == 0 ? "KeyError: 'x'" : "other");
+        assert_text(&summary, 1000, 0, heads[i]);
+    }
+}
+
 static void test_many(void **state)
 {
     _cleanup_summary_ struct summary summary = SUMMARY_NULL;
@@ -184,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_without_score),
         cmocka_unit_test(test_one),
+        cmocka_unit_test(test_crashes),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_codes_are_bounded),
         cmocka_unit_test(test_control_characters_are_shown),

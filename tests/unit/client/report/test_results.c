@@ -252,11 +252,12 @@ static void test_populations(void **state)
     assert_null(runreport_mixed(&results, NULL));
     assert_int_equal(add(&other, 0, second), 0);
     _cleanup_free_ char *against = runreport_mixed(&results, &other);
-    assert_string_equal(against, "\n  1 subprocess d1\nagainst\n  1 subprocess d2");
+    assert_string_equal(against, "\n  1 subprocess d1, only in this run\n      a"
+                                 "\nagainst\n  1 subprocess d2, only in the other run\n      b");
     assert_int_equal(add(&results, 0, shared), 0);
     _cleanup_free_ char *mixed = runreport_mixed(&results, NULL);
-    assert_string_equal(mixed,
-                        "\n  1 subprocess d1\n  1 subprocess d1, verdicts shared with the code");
+    assert_string_equal(mixed, "\n  1 subprocess d1\n      a"
+                               "\n  1 subprocess d1, verdicts shared with the code\n      c");
 }
 
 static void test_estimates(void **state)

@@ -856,7 +856,7 @@ static void test_roots_that_are_not_there(void **state)
          NULL,
          {"/"},
          ERROR_BAD_REQUEST,
-         "job.bench_root: missing, and no default is configured"},
+         "job.bench_root: missing, and the configuration has no [rubric] bench_root"},
         {"none",
          NULL,
          {"/"},
