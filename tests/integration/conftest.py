@@ -13,7 +13,10 @@ and counts only processes that it started. Markers:
     alone   the test needs the machine for itself; a comment gives the reason
     once    the test checks no C code, so one build is enough: packaging/run-tests skips it with the
             sanitizer build
-    long    the test takes many seconds: packaging/check skips it"""
+    long    the test takes many seconds: packaging/check skips it
+    cold    its daemons have no Python interpreter waiting, without which they start with a seventh of the CPU
+            time. For tests of clients, queues and services: neither what a job in Python sees nor how a jail starts
+    warm    ... in a file that is cold: the test runs so many jobs in Python that an interpreter pays"""
 
 import functools
 import json
@@ -67,6 +70,8 @@ def pytest_configure(config):
         config.rubricd_place = config.option.basetemp
     config.addinivalue_line("markers", "long: takes many seconds")
     config.addinivalue_line("markers", "once: checks no C code, so one build is enough")
+    config.addinivalue_line("markers", "cold: its daemons have no Python interpreter waiting")
+    config.addinivalue_line("markers", "warm: they have one, although the file is cold")
 
 
 # The files that take longest, in order. They start first: a long file that starts last keeps one
@@ -390,6 +395,16 @@ def contents(directory):
         return []
 
 
+# Settings of daemons of tests marked `cold`, and of daemons that such tests start by themselves.
+COLD = ("warm.use=no",)
+
+
+def settings_of(request):
+    """Returns the settings that the markers of a test, or of its module, ask for."""
+    marked = request.node.get_closest_marker
+    return COLD if marked("cold") and not marked("warm") else ()
+
+
 class Daemon:
     """A rubricd whose socket, work directory and log are in DIRECTORY. PREFIX is a command that starts
     it as another account; that account owns DIRECTORY."""
@@ -514,14 +529,14 @@ class Daemon:
 
 
 @pytest.fixture
-def start_daemon(tmp_path, shape):
+def start_daemon(request, tmp_path, shape):
     """Returns a function that starts daemons. The fixture stops them, and they must stop cleanly."""
-    running = []
+    running, marked = [], settings_of(request)
 
     def start(*settings, **kwargs):
         directory = tmp_path / f"daemon-{len(running)}"
         directory.mkdir()
-        running.append(Daemon(directory, *settings, **{"shape": shape, **kwargs}))
+        running.append(Daemon(directory, *marked, *settings, **{"shape": shape, **kwargs}))
         return running[-1]
 
     yield start
@@ -549,15 +564,15 @@ def new_directory(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def daemon_of(new_directory):
+def daemon_of(request, new_directory):
     """Returns a function that returns the file's own daemon with these settings in that shape. The first
     test that asks for it starts it; the test after one that ended it gets another."""
-    running = {}
+    running, marked = {}, settings_of(request)
 
     def find(*settings, shape=Shape(), **kwargs):
         key = repr((settings, shape.prefix, shape.settings, sorted(kwargs.items())))
         if key not in running or running[key].process.poll() is not None:
-            running[key] = Daemon(new_directory(), *settings, shape=shape, **kwargs)
+            running[key] = Daemon(new_directory(), *marked, *settings, shape=shape, **kwargs)
         return running[key]
 
     yield find

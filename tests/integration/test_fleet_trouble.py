@@ -22,6 +22,8 @@ from fleet_hosts import (
 from slow_server import SlowServer
 from test_fleet_errors import make_certificate
 
+pytestmark = pytest.mark.cold
+
 need_fleet()
 
 
