@@ -11,7 +11,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 libevent-dev 
     libjansson-dev libmd-dev libmicrohttpd-dev libminizip-dev libpython3-dev libseccomp-dev libsystemd-dev zlib1g-dev)
 # What is needed beside that to test.
 test_packages=(bash-completion clang clang-format clang-tidy g++ groff-base iproute2 libclang-rt-14-dev
-    libcmocka-dev libnats-dev man-db mandoc mypy nats-server openssl python3-jsonschema python3-numpy python3-pip
+    libcmocka-dev libnats-dev lld man-db mandoc mypy nats-server openssl python3-jsonschema python3-numpy python3-pip
     procps python3-prometheus-client python3-pytest python3-pytest-xdist python3-setuptools python3-venv
     python3-wheel python3-yaml systemd zsh)
 # What is needed beside that to make packages.

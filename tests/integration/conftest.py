@@ -13,7 +13,10 @@ and counts only processes that it started. Markers:
     alone   the test needs the machine for itself; a comment gives the reason
     once    the test checks no C code, so one build is enough: packaging/run-tests skips it with the
             sanitizer build
-    long    the test takes many seconds: packaging/check skips it"""
+    long    the test takes many seconds: packaging/check skips it
+    cold    its daemons have no Python interpreter waiting, without which they start with a seventh of the CPU
+            time. For tests of clients, queues and services: neither what a job in Python sees nor how a jail starts
+    warm    ... in a file that is cold: the test runs so many jobs in Python that an interpreter pays"""
 
 import functools
 import json
@@ -67,6 +70,8 @@ def pytest_configure(config):
         config.rubricd_place = config.option.basetemp
     config.addinivalue_line("markers", "long: takes many seconds")
     config.addinivalue_line("markers", "once: checks no C code, so one build is enough")
+    config.addinivalue_line("markers", "cold: its daemons have no Python interpreter waiting")
+    config.addinivalue_line("markers", "warm: they have one, although the file is cold")
 
 
 # The files that take longest, in order. They start first: a long file that starts last keeps one
@@ -74,18 +79,35 @@ def pytest_configure(config):
 LONG_FILES = [
     f"test_{name}.py"
     for name in (
+        "fleet_serve",
+        "fleet_trouble",
         "jail",
+        "clients",
+        "session",
+        "fleet",
+        "fleet_protocol",
+        "isolation",
         "code_exec",
         "warm_equal",
-        "isolation",
-        "warm",
-        "layers",
-        "scale",
-        "service",
-        "scrape",
+        "program",
+        "starvation",
+        "fleet_bench",
         "reload",
+        "layers",
+        "grade_formats",
+        "terminal",
+        "fleet_errors",
+        "shortage",
+        "scale",
+        "program_hostile",
+        "fleet_starved",
+        "interactor",
+        "service",
+        "zygote",
+        "scrape",
+        "chaos",
+        "apart",
         "limits",
-        "clients",
     )
 ]
 
@@ -104,15 +126,17 @@ def pytest_sessionfinish(session, exitstatus):
 
 
 def wait_until(condition, what, deadline=DEADLINE):
-    """Polls until CONDITION() is true and returns its value. Fails after DEADLINE seconds, naming WHAT."""
-    end = time.monotonic() + deadline
+    """Polls until CONDITION() is true and returns its value. Fails after DEADLINE seconds, naming WHAT. Polls
+    less often the longer it waits: a look at all processes of the host costs milliseconds of CPU time."""
+    since = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
+        waited = time.monotonic() - since
+        if waited > deadline:
             pytest.fail(f"after {deadline} s still not: {what}")
-        select.select([], [], [], 0.005)
+        select.select([], [], [], min(max(0.005, waited / 20), 0.05))
 
 
 def let_pass(seconds):
@@ -285,7 +309,7 @@ class Client:
         self.sock.settimeout(DEADLINE)
         if path:
             self.sock.connect(str(path))
-        self.buffer = b""
+        self.buffer = bytearray()  # grows in place: frames have up to 16 MiB
         self.hello = self.recv() if hello else None
 
     def __enter__(self):
@@ -316,7 +340,7 @@ class Client:
             data = self.sock.recv(1 << 16)
             if not data:
                 if self.buffer:
-                    raise AssertionError(f"closed inside a frame: {self.buffer[:80]!r}")
+                    raise AssertionError(f"closed inside a frame: {bytes(self.buffer[:80])!r}")
                 raise Closed
             self.buffer += data
 
@@ -324,7 +348,8 @@ class Client:
         self._fill(4)
         (length,) = struct.unpack(">I", self.buffer[:4])
         self._fill(4 + length)
-        payload, self.buffer = self.buffer[4 : 4 + length], self.buffer[4 + length :]
+        payload = bytes(self.buffer[4 : 4 + length])
+        del self.buffer[: 4 + length]
         return payload
 
     def recv(self):
@@ -368,6 +393,16 @@ def contents(directory):
         return list(directory.iterdir())
     except (FileNotFoundError, ProcessLookupError):
         return []
+
+
+# Settings of daemons of tests marked `cold`, and of daemons that such tests start by themselves.
+COLD = ("warm.use=no",)
+
+
+def settings_of(request):
+    """Returns the settings that the markers of a test, or of its module, ask for."""
+    marked = request.node.get_closest_marker
+    return COLD if marked("cold") and not marked("warm") else ()
 
 
 class Daemon:
@@ -494,14 +529,14 @@ class Daemon:
 
 
 @pytest.fixture
-def start_daemon(tmp_path, shape):
+def start_daemon(request, tmp_path, shape):
     """Returns a function that starts daemons. The fixture stops them, and they must stop cleanly."""
-    running = []
+    running, marked = [], settings_of(request)
 
     def start(*settings, **kwargs):
         directory = tmp_path / f"daemon-{len(running)}"
         directory.mkdir()
-        running.append(Daemon(directory, *settings, **{"shape": shape, **kwargs}))
+        running.append(Daemon(directory, *marked, *settings, **{"shape": shape, **kwargs}))
         return running[-1]
 
     yield start
@@ -529,15 +564,15 @@ def new_directory(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def daemon_of(new_directory):
+def daemon_of(request, new_directory):
     """Returns a function that returns the file's own daemon with these settings in that shape. The first
     test that asks for it starts it; the test after one that ended it gets another."""
-    running = {}
+    running, marked = {}, settings_of(request)
 
     def find(*settings, shape=Shape(), **kwargs):
         key = repr((settings, shape.prefix, shape.settings, sorted(kwargs.items())))
         if key not in running or running[key].process.poll() is not None:
-            running[key] = Daemon(new_directory(), *settings, shape=shape, **kwargs)
+            running[key] = Daemon(new_directory(), *marked, *settings, shape=shape, **kwargs)
         return running[key]
 
     yield find

@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, DEADLINE, RUBRICCTL, Daemon, is_alive, wait_until
+from conftest import BUILD, DEADLINE, RUBRICCTL, Daemon, is_alive, settings_of, wait_until
 
 FLEET = BUILD / "client" / "fleet" / "rubricctl-fleet"
 NATS_SERVER = shutil.which("nats-server", path=os.environ.get("PATH", "") + ":/usr/sbin")
@@ -191,10 +191,11 @@ class Worker:
 
 
 class Fleet:
-    """A server with the streams of a fleet, and hosts that are added to it."""
+    """A server with the streams of a fleet, and hosts that are added to it, whose daemons have SETTINGS."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, *settings):
         self.directory = Path(directory)
+        self.settings = settings
         self.server = Server(self.directory)
         self.daemons, self.workers, self.runs = [], [], []
         self.run("init", check=True)
@@ -214,7 +215,7 @@ class Fleet:
     def add_daemon(self, *settings, slots=2):
         directory = self.directory / f"d{len(self.daemons)}"
         directory.mkdir()
-        daemon = Daemon(directory, *settings, slots=slots)
+        daemon = Daemon(directory, *self.settings, *settings, slots=slots)
         self.daemons.append(daemon)
         return daemon
 
@@ -247,8 +248,8 @@ class Fleet:
 
 
 @pytest.fixture(name="fleet")
-def make_fleet(tmp_path):
-    fleet = Fleet(tmp_path)
+def make_fleet(request, tmp_path):
+    fleet = Fleet(tmp_path, *settings_of(request))
     yield fleet
     fleet.close()
 

@@ -12,6 +12,8 @@ from conftest import BUILD, DEADLINE, PASSING, let_pass, wait_until
 from test_cancel import cancel
 from test_queue import client_of
 
+pytestmark = pytest.mark.cold
+
 QUICK = {"kind": "sandbox", "argv": [str(BUILD / "tests" / "exit0")]}
 # Takes longer to run than to submit, so the stream never runs dry.
 STREAM = {"kind": "sandbox", "snippet": "sleep 0.002"}

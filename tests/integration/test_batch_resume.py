@@ -13,7 +13,9 @@ import threading
 import pytest
 import schema_check
 from batches import Batches, complaints, sandbox
-from conftest import BUILD, DEADLINE, PASSING, Daemon, wait_until
+from conftest import BUILD, COLD, DEADLINE, PASSING, Daemon, wait_until
+
+pytestmark = pytest.mark.cold
 
 MANY = int(os.environ.get("RUBRICD_BATCH_JOBS", 400))
 INSTANT = BUILD / "tests" / "instant-rubric"
@@ -249,7 +251,7 @@ def test_cut_anywhere(batches, uninterrupted):
 def test_daemon_killed_at_random_moments(tmp_path, batches, uninterrupted):
     directory = tmp_path / "mortal"
     directory.mkdir()
-    running = Daemon(directory)
+    running = Daemon(directory, *COLD)
     mortal = Batches(directory, running.socket)
     mortal.jobs = batches.jobs
     process = mortal.start("--quiet")
@@ -260,7 +262,7 @@ def test_daemon_killed_at_random_moments(tmp_path, batches, uninterrupted):
         running.process.kill()
         running.process.wait()
         running.log_file.close()
-        running = Daemon(directory)
+        running = Daemon(directory, *COLD)
     mortal.end(process, 1)
     assert_all_there(mortal, uninterrupted)
     assert running.stop() == 0

@@ -10,8 +10,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, PASSING, RUBRICCTL, Bench, Client, Daemon, Shape, started_by_account, wait_until
+from conftest import COLD, DEADLINE, PASSING, RUBRICCTL, Bench, Client, Daemon, Shape, started_by_account, wait_until
 from test_queue import answers, assert_all_passed, hold_slots, running, submit_all
+
+pytestmark = pytest.mark.cold
 
 NOBODY = 65534  # the account of root's daemons here
 STRANGER = 65532
@@ -206,7 +208,7 @@ def start_public_daemon():
         directory = Path(tempfile.mkdtemp(prefix="rubricd-test-"))
         directory.chmod(0o755)
         (directory / "bench").mkdir()
-        running.append(Daemon(directory, "daemon.socket_mode=0666", *settings, **kwargs))
+        running.append(Daemon(directory, *COLD, "daemon.socket_mode=0666", *settings, **kwargs))
         return running[-1], Bench(directory / "bench")
 
     yield start

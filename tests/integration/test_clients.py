@@ -32,6 +32,8 @@ from test_queue import (
     submit_all,
 )
 
+pytestmark = pytest.mark.cold
+
 SUT = {
     "kind": "rubric",
     "task_class": "none",

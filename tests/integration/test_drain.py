@@ -10,6 +10,8 @@ import pytest
 from conftest import DEADLINE, PASSING, is_alive, wait_until
 from test_queue import client_of, frame_of, hold_slots, newest, running, submit_all
 
+pytestmark = pytest.mark.cold
+
 SLEEPING = "import time; time.sleep(1000)"
 # Ignores every signal that can be ignored, and so do its two children.
 STUBBORN = """

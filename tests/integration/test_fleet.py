@@ -19,6 +19,8 @@ from fleet_hosts import (
     write_jobs,
 )
 
+pytestmark = pytest.mark.cold
+
 need_fleet()
 
 
@@ -88,6 +90,7 @@ def test_the_streams_outlive_the_server(fleet):
 # --- batches -------------------------------------------------------------------------------------
 
 
+@pytest.mark.warm
 def test_a_batch_has_the_results_of_a_local_one(fleet, tmp_path):
     """The example bench, over two hosts and on one daemon."""
     open_up(BENCH)
@@ -220,6 +223,7 @@ def test_large_jobs_and_large_results(fleet, tmp_path):
         assert len(nats.counts("inputs")) > 6
 
 
+@pytest.mark.warm
 def test_tests_are_put_once(fleet, tmp_path):
     """Tests that a client sends by digest are stored once, and found again by the worker."""
     fleet.add_host("a")
@@ -346,7 +350,7 @@ def test_a_restarted_daemon(fleet, tmp_path):
         wait_until(lambda: len(nats.counts("results")) >= 30, "30 results")
         assert fleet.daemons[1].stop() == 0
         directory = tmp_path / "d0"
-        again = type(fleet.daemons[0])(directory)
+        again = type(fleet.daemons[0])(directory, *fleet.settings)
         fleet.daemons.append(again)
     assert batch.wait(DEADLINE) == 0, batch.stderr.read()
     assert outputs(tmp_path / "out") == {f"j{i}": f"{i}\n" for i in range(80)}

@@ -18,6 +18,8 @@ from fleet_hosts import (
 from fleet_serve import Serve
 from test_rubric_digest import digest_of
 
+pytestmark = pytest.mark.cold
+
 need_fleet()
 
 # Fails unless its helper says that it is the right one.

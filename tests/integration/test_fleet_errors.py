@@ -18,6 +18,8 @@ from fleet_hosts import (
     write_jobs,
 )
 
+pytestmark = pytest.mark.cold
+
 need_fleet()
 
 NOWHERE = "nats://127.0.0.1:1"

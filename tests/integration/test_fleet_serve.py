@@ -17,6 +17,8 @@ from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, Client, Closed, is_alive
 from fleet_hosts import FLEET, echo, need_fleet, outputs, read_until, shell, write_jobs
 from fleet_serve import Serve, consumers, make_fleet, make_serve, queue_depth  # noqa: F401  fixtures
 
+pytestmark = pytest.mark.cold
+
 need_fleet()
 
 ECHO = {"kind": "sandbox", "argv": ["/bin/echo", "hi"]}
@@ -50,6 +52,7 @@ def idle(serve):
 # --- the clients as they are ---------------------------------------------------------------------
 
 
+@pytest.mark.warm
 def test_a_batch_has_the_results_of_a_local_one(fleet, serve, tmp_path):
     open_up(BENCH)
     cases = BENCH / "cases.jsonl"

@@ -22,6 +22,8 @@ from fleet_hosts import (
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from schema_check import validate  # noqa: E402
 
+pytestmark = pytest.mark.cold
+
 need_fleet()
 
 STARVING = Path(__file__).resolve().parent / "starving.py"

@@ -25,6 +25,8 @@ from overtaking_server import OvertakingServer
 from slow_server import SlowServer
 from test_fleet_errors import make_certificate
 
+pytestmark = pytest.mark.cold
+
 need_fleet()
 
 

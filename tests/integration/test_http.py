@@ -9,7 +9,7 @@ import struct
 import subprocess
 
 import pytest
-from conftest import DEADLINE, Daemon, wait_until
+from conftest import COLD, DEADLINE, Daemon, wait_until
 from http_gateway import (
     ECHO,
     JSON,
@@ -25,6 +25,8 @@ from http_gateway import (
     read_answer,
     read_to_end,
 )
+
+pytestmark = pytest.mark.cold
 
 need_gateway()
 
@@ -223,7 +225,7 @@ def test_a_daemon_that_goes_and_comes(start_daemon, tmp_path):
         for path, request in requests.items():
             status, headers, _ = gateway.request("POST", path, json.dumps(request), JSON)
             assert (path, status, headers["Retry-After"]) == (path, 503, "1")
-        again = Daemon(daemon.directory)
+        again = Daemon(daemon.directory, *COLD)
         wait_until(lambda: gateway.get("/healthz")[0] == 200, "the gateway is connected again")
         assert gateway.post("/v1/jobs", ECHO)[0] == 200
         again.stop()

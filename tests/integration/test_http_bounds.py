@@ -27,6 +27,8 @@ from http_gateway import (
     read_to_end,
 )
 
+pytestmark = pytest.mark.cold
+
 need_gateway()
 
 MIB = 1 << 20

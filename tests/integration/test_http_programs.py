@@ -8,6 +8,8 @@ import json
 import pytest
 from http_gateway import make_gateway, make_start, need_gateway  # noqa: F401
 
+pytestmark = pytest.mark.cold
+
 need_gateway()
 
 # --- SandboxFusion -------------------------------------------------------------------------------

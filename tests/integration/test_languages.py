@@ -10,6 +10,8 @@ import pytest
 from conftest import ACCOUNT, DEADLINE, RUBRICCTL, RUBRICD, open_up, wait_until
 from test_reload import refused, reloaded
 
+pytestmark = pytest.mark.cold
+
 FILE = """\
 [language]
 aliases = {name}-alias

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from conftest import DEADLINE, PASSING, RUBRICD, Shape, open_up, wait_until
 
+pytestmark = pytest.mark.cold
+
 VERDICT = "22e6dcfae5a64f34926a7399b6d5983b"
 ERROR = "8fa39225900b471b937ba5b3652bda90"
 DROPPED = "e4ad60b08ab8410facb73dc573c440f9"

@@ -12,6 +12,8 @@ from conftest import DEADLINE, PASSING, RUBRICCTL, Client, wait_until
 from prometheus_client.openmetrics import parser
 from test_queue import hold_slots, submit_all
 
+pytestmark = pytest.mark.cold
+
 KINDS = ("rubric", "sandbox", "code_exec")
 TRUE = {"kind": "sandbox", "argv": ["/bin/true"]}
 

@@ -10,7 +10,7 @@ import struct
 import time
 
 import pytest
-from conftest import CEILINGS, DEFAULTS, PASSING, Daemon, wait_until
+from conftest import CEILINGS, COLD, DEFAULTS, PASSING, Daemon, wait_until
 from request_check import (
     ABSENT,
     BAD_SUBMITS,
@@ -25,12 +25,14 @@ from request_check import (
     expected_of,
 )
 
+pytestmark = pytest.mark.cold
+
 MAX_FRAME = 16 << 20
 
 @pytest.fixture(scope="module", name="daemon")
 def start_shared_daemon(tmp_path_factory):
     """Starts one daemon for the whole file: no client may affect the next one."""
-    daemon = Daemon(tmp_path_factory.mktemp("shared"))
+    daemon = Daemon(tmp_path_factory.mktemp("shared"), *COLD)
     yield daemon
     assert daemon.stop() == 0, daemon.log()
 

@@ -25,6 +25,8 @@ from test_clients import SANITIZED
 from test_metrics import Metrics, metrics
 from test_queue import hold_slots
 
+pytestmark = pytest.mark.cold
+
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 OLD = "text/plain; version=0.0.4; charset=utf-8"
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"

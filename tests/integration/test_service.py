@@ -30,7 +30,7 @@ from test_reload import Configuration, refused, reloaded
 
 TRUE = {"kind": "sandbox", "argv": ["/bin/true"]}
 
-pytestmark = pytest.mark.usefixtures("let_daemons_in")
+pytestmark = [pytest.mark.cold, pytest.mark.usefixtures("let_daemons_in")]
 
 
 # Socket activation
