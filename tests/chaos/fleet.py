@@ -30,6 +30,8 @@ HOSTS = 3
 NET = "10.77.93"
 STREAMS = ("jobs", "results", "marks", "inputs", "dead", "hosts")
 PATIENCE = 120
+# A server that has lost its disk reads everything anew, while jobs run that leave it little time.
+CATCHES_UP_S = 600
 
 
 def ip(*arguments):
@@ -264,6 +266,9 @@ def run(seed, options, say):
         try:
             world = World(place, options.build, options.starve)
             return break_things(world, place, wanted, chance, options, say)
+        except TimeoutError as error:
+            states = world and [world.ask(f"STREAM.INFO.rubricd-{stream}").get("cluster") for stream in STREAMS]
+            return [f"{error}: {json.dumps(states)}"], 0
         finally:
             if world:
                 world.close()
@@ -285,7 +290,7 @@ def break_things(world, place, wanted, chance, options, say):
         if batch.poll() is not None:
             break
         fault, host = chance.choice(FAULTS), chance.choice(world.hosts)
-        wait_for(world.is_current, "every stream is current")
+        wait_for(world.is_current, "every stream is current", CATCHES_UP_S)
         say(f"  {time.monotonic() - began:6.1f} s  {fault.__name__} {host.namespace}")
         fault(world, host, chance)
         faults += 1
@@ -295,7 +300,7 @@ def break_things(world, place, wanted, chance, options, say):
     wrong = check(place / "out", wanted)
     if batch.returncode != 0:
         wrong.append(f"the batch ended with {batch.returncode}: {(place / 'batch.log').read_text()[-2000:]}")
-    wait_for(world.is_current, "every stream is current at the end")
+    wait_for(world.is_current, "every stream is current at the end", CATCHES_UP_S)
     state = world.results()
     if (state["messages"], state["num_subjects"]) != (len(wanted), len(wanted)):
         wrong.append(f"the stream has {state['messages']} results of {state['num_subjects']} ids")
