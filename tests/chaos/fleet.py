@@ -18,6 +18,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -277,13 +278,24 @@ def run(seed, options, say):
 
 
 def break_things(world, place, wanted, chance, options, say):
-    began = time.monotonic()
+    """Breaks things for as long as the batch runs."""
     with open(place / "batch.log", "wb") as log:
         batch = subprocess.Popen(
             [world.ctl, "fleet", "batch", *world.servers, "--run", "chaos", "--ack-wait", "5", "--no-fail", "--quiet",
              "--retries", "5", "--output", place / "out", place / "jobs"],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
+    try:
+        return break_beneath(batch, world, place, wanted, chance, options, say)
+    finally:
+        # One that goes on would take part in the next run, which has the same name.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(batch.pid, signal.SIGKILL)
+        batch.wait()
+
+
+def break_beneath(batch, world, place, wanted, chance, options, say):
+    began = time.monotonic()
     faults = 0
     while batch.poll() is None:
         time.sleep(chance.uniform(0.5, options.pause))
@@ -295,7 +307,6 @@ def break_things(world, place, wanted, chance, options, say):
         fault(world, host, chance)
         faults += 1
         if time.monotonic() - began > options.patience:
-            batch.kill()
             return [f"the batch has not ended after {options.patience} s: {(place / 'batch.log').read_text()[-2000:]}"], faults
     wrong = check(place / "out", wanted)
     if batch.returncode != 0:
