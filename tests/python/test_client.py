@@ -246,7 +246,7 @@ def test_what_json_can_hold_arrives(daemon, bench):
     [
         ({"socket": "/x", "embedded": True}, "an embedded daemon has none"),
         ({"slots": 2}, "embedded=True"),
-        ({"bench_root": "/x"}, "bench_root is for embedded=True"),
+        ({"bench_root": "/no/such"}, "bench_root: /no/such is no directory"),
         ({"bench_root": "/no/such", "embedded": True}, "bench_root: /no/such is no directory"),
         ({"window": 0}, "window"),
         ({"retries": -1}, "retries"),
@@ -261,9 +261,61 @@ def test_no_daemon_names_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("RUBRICD_SOCKET", str(tmp_path / "none"))
     with pytest.raises(rubricd.NoDaemon, match=f"no rubricd at {tmp_path}/none: start the service"):
         rubricd.connect().__enter__()
+    with pytest.raises(rubricd.NoDaemon, match=r"or let connect\(embedded=True\) start a private daemon$"):
+        rubricd.connect().__enter__()
     monkeypatch.setenv("RUBRICD", "/no/such/rubricd")
     with pytest.raises(rubricd.NoDaemon, match="RUBRICD=/no/such/rubricd cannot be executed"):
         rubricd.connect(embedded=True).__enter__()
+
+
+def test_a_bench_of_the_connection(daemon, bench):
+    """As `rubricctl -b`: for rubrics that name none."""
+    own = {"task_class": bench.rubric(SCORE), "case": {}, "harness_output": {}}
+    with connect(daemon, bench_root=str(BENCH)) as grader:
+        assert grader.rubric("exact-match", {"answer": "4"}, {"answer": "4"}).passed
+        assert grader.rubric(**own, bench_root=str(bench.root)).score == 0.25
+        line = {"kind": "rubric", "bench_root": None, **own, "task_class": "exact-match"}
+        assert [each.kind for each in grader.stream([line])] == ["rubric"]
+
+
+@pytest.mark.parametrize(
+    "job, message",
+    [
+        ({"kind": "sandbox", "argvs": ["x"]}, "job.argvs: unknown field; did you mean argv?"),
+        ({"kind": "code_exec", "code": "", "target": ["x"]}, "job.target: unknown field; did you mean targets?"),
+        ({"kind": "sandbox", "argv": ["/x"], "limits": {"cpus": 1}}, "job.limits.cpus: unknown field; did you mean cpu?"),
+        ({"kind": "sandbox", "argv": ["/x"], "qqq": 1}, "job.qqq: unknown field"),
+        ({"kind": "sandbox", "argv": ["/x"], "files": {"a": {"texts": ""}}}, "job.files.a"),
+    ],
+)
+def test_the_field_that_was_meant(daemon, job, message):
+    with connect(daemon) as grader:
+        with pytest.raises(rubricd.JobError) as caught:
+            grader.submit(job)
+    said = caught.value.message
+    assert said == message or ("files" in message and said.startswith(message) and "mean" not in said)
+
+
+@pytest.mark.parametrize(
+    "make, path",
+    [
+        (lambda: jobs.run("echo hi"), "job.argv"),
+        (lambda: jobs.sandbox(argv=b"echo hi"), "job.argv"),
+        (lambda: jobs.sandbox("x", collect="out"), "job.collect"),
+        (lambda: jobs.program("x", language="c", tests=[], collect="out"), "job.collect"),
+    ],
+)
+def test_a_string_is_no_list_of_strings(make, path):
+    """It was sent letter by letter."""
+    with pytest.raises(rubricd.InvalidJob, match=f"{path}: expected a list of strings, got b?'") as caught:
+        make()
+    assert caught.value.path == path
+
+
+def test_a_command_line_names_its_remedy(daemon):
+    with connect(daemon) as grader:
+        with pytest.raises(rubricd.InvalidJob, match=r"'echo hi'; for a shell: \[\"/bin/sh\", \"-c\", text\]"):
+            grader.run("echo hi")
 
 
 def test_the_version_is_the_projects():

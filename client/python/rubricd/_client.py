@@ -18,7 +18,7 @@ from typing import (
 
 from typing import TYPE_CHECKING, Literal
 
-from . import _embedded, _feed, _session, jobs as make
+from . import _embedded, _feed, _session, _wire, jobs as make
 from ._engine import Answer, Engine, Entry, OnOutput
 from .errors import JobError, NoDaemon
 from .results import Result
@@ -180,8 +180,8 @@ class connect:
     SyncGrader.
 
     socket: the daemon's socket; RUBRICD_SOCKET names it otherwise, or it is the service's
-    embedded: start a private daemon, which ends with the connection; config and slots are its, and
-        bench_root is where rubrics are that name no bench
+    embedded: start a private daemon, which ends with the connection; config and slots are its
+    bench_root: where the rubrics of jobs are that name no bench, as with `rubricctl -b`; the daemon reads it
     window: jobs in flight; 256 unless the daemon takes fewer
     retries: how often a job runs again whose error is retriable
     reconnect: seconds to wait for a daemon that went away; what is unanswered is submitted again"""
@@ -202,8 +202,6 @@ class connect:
             raise ValueError("socket: an embedded daemon has none")
         if not embedded and (config is not None or slots is not None):
             raise ValueError("config and slots are for embedded=True: a service has its own")
-        if not embedded and bench_root is not None:
-            raise ValueError("bench_root is for embedded=True: a service has its own, or each job one")
         if bench_root is not None and not os.path.isdir(bench_root):
             raise ValueError(f"bench_root: {bench_root} is no directory")
         if window is not None and window < 1:
@@ -214,10 +212,11 @@ class connect:
         self._embedded = embedded
         self._config = config
         self._slots = slots
-        self._bench_root = bench_root
+        self._bench_root = None if bench_root is None else os.path.realpath(bench_root)
         self._window = window
         self._retries = retries
         self._reconnect = reconnect
+        self.private_by = "connect(embedded=True)"  # for who reads that there is no daemon
         self._grader: Optional[Grader] = None
         self._sync: "Optional[SyncGrader]" = None
 
@@ -227,8 +226,12 @@ class connect:
         path = _embedded.socket_path(self._socket)
         if self._embedded:
             private = _embedded.PrivateDaemon(self._config, self._slots, self._bench_root)
-        engine = Engine(path, private, self._window, self._retries, self._reconnect)
-        await engine.open()
+        bench_root = None if self._embedded else self._bench_root
+        engine = Engine(path, private, self._window, self._retries, self._reconnect, bench_root)
+        try:
+            await engine.open()
+        except _wire.NothingListens as error:
+            raise NoDaemon(f"{error}, or let {self.private_by} start a private daemon") from error
         return Grader(engine)
 
     def open_sync(self) -> "SyncGrader":

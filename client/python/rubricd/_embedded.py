@@ -67,7 +67,7 @@ class PrivateDaemon:
         if slots is not None:
             arguments.append(f"--set=daemon.slots={slots}")
         if bench_root is not None:
-            arguments.append(f"--set=rubric.bench_root={os.path.realpath(bench_root)}")
+            arguments.append(f"--set=rubric.bench_root={bench_root}")
         try:
             # A session of its own: Ctrl-C goes to us alone. Its output goes to our stderr, since
             # our stdout may be a pipe, which it must not keep open.

@@ -13,7 +13,7 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, Mapping, Optional, Union
 from weakref import WeakValueDictionary
 
-from . import _embedded, _json, _puts, _wire
+from . import _embedded, _json, _puts, _suggest, _wire
 from .errors import InvalidJob, JobError, NoDaemon, ProtocolError, RubricdError
 from .results import Result, result_of
 
@@ -87,8 +87,10 @@ class Engine:
         window: Optional[int],
         retries: int,
         reconnect: float,
+        bench_root: Optional[str] = None,
     ) -> None:
         self._path = path
+        self._bench_root = bench_root  # of the rubrics that name none; an absolute path
         self._private = private
         self._retries = retries
         self._patience = reconnect
@@ -270,6 +272,8 @@ class Engine:
             raise InvalidJob("job", f"expected a dictionary, got a {type(job).__name__}")
         fields = dict(job)
         given = fields.pop("id", None)
+        if self._bench_root and fields.get("kind") == "rubric" and fields.get("bench_root") is None:
+            fields["bench_root"] = self._bench_root
         self._serial += 1
         id = (default_id or str(self._serial)) if given is None else given
         if not isinstance(id, str):
@@ -416,6 +420,7 @@ class Engine:
         if message["type"] == "result":
             return result_of(message, entry.id, 1 + entry.failed + entry.reran)
         code, text = message["code"], message["message"]
+        text += _suggest.did_you_mean(text, entry.frame, self.hello)
         return JobError(code, text, bool(message["retriable"]), entry.id)
 
     def _again(self, entry: Entry, message: Mapping[str, Any]) -> bool:

@@ -124,11 +124,15 @@ class Wire(asyncio.Protocol):
             self._transport.abort()
 
 
+class NothingListens(NoDaemon):
+    """There is no daemon at the socket. Whoever has a remedy of its own adds it to the text."""
+
+
 def _explain(path: str, error: OSError) -> str:
     if error.errno == errno.ENOENT:
         return (
-            f"no rubricd at {path}: start the service, name its socket with RUBRICD_SOCKET, or let "
-            "connect(embedded=True) start a private daemon"
+            f"no rubricd at {path}: start the service (systemctl start rubricd), name its socket with "
+            "RUBRICD_SOCKET"
         )
     if error.errno == errno.ECONNREFUSED:
         return f"no rubricd listens on {path}: start the service (systemctl start rubricd)"
@@ -160,7 +164,8 @@ async def connect(path: str, make: Callable[[], Wire]) -> Wire:
     except asyncio.TimeoutError:
         raise NoDaemon(f"{path}: the daemon does not accept connections") from None
     except OSError as error:
-        raise NoDaemon(_explain(path, error)) from error
+        absent = error.errno in (errno.ENOENT, errno.ECONNREFUSED)
+        raise (NothingListens if absent else NoDaemon)(_explain(path, error)) from error
     await _greet(wire, path)
     return wire
 

@@ -28,6 +28,16 @@ def _content(value: Any) -> Any:
     return value
 
 
+def _words(value: Optional[Sequence[str]], path: str, hint: str = "") -> Optional[List[str]]:
+    """A list of strings. A string is a sequence of strings, too, but never meant as one."""
+    if isinstance(value, (str, bytes)):
+        raise InvalidJob(path, f"expected a list of strings, got {value!r:.60}{hint}")
+    return None if value is None else list(value)
+
+
+_SHELL = '; for a shell: ["/bin/sh", "-c", text]'
+
+
 def _files(files: Optional[Mapping[str, Content]]) -> Optional[Dict[str, Any]]:
     return None if files is None else {name: _content(value) for name, value in files.items()}
 
@@ -157,7 +167,7 @@ def program(
         "interactor": interactor,
         "files": _files(files),
         "prelude": prelude,
-        "collect": None if collect is None else list(collect),
+        "collect": _words(collect, "job.collect"),
         "compile_limits": compile_limits,
     }
     limits = _with_wall_clock(limits, timeout)
@@ -185,13 +195,13 @@ def sandbox(
     STEPS. FILES are put where it starts; those that COLLECT names come back in `result.files`."""
     fields = {
         "snippet": snippet,
-        "argv": None if argv is None else list(argv),
+        "argv": _words(argv, "job.argv", _SHELL),
         "generation": generation,
         "steps": None if steps is None else [_step(step) for step in steps],
         "runner": runner,
         "stdin": _content(stdin),
         "files": _files(files),
-        "collect": None if collect is None else list(collect),
+        "collect": _words(collect, "job.collect"),
         "env": env,
         "readable": readable,
     }

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""What was meant by a field that the daemon does not know, as rubricctl says it."""
+
+import difflib
+import inspect
+import json
+from typing import Any, Callable, Dict, Iterable, Mapping
+
+from . import jobs
+
+_UNKNOWN = ": unknown field"
+_MAKERS: Dict[str, Callable[..., jobs.Job]] = {
+    "rubric": jobs.rubric,
+    "code_exec": jobs.code,
+    "program": jobs.program,
+    "sandbox": jobs.sandbox,
+}
+
+
+def _fields(kind: str) -> Iterable[str]:
+    """The fields of jobs of KIND: what its function takes, without what it turns into other fields."""
+    names = set(inspect.signature(_MAKERS[kind]).parameters) - {"timeout"}
+    if kind == "code_exec":
+        names = names - {"tests"} | {"test", "targets"}
+    return names
+
+
+def did_you_mean(message: str, frame: bytes, hello: Mapping[str, Any]) -> str:
+    """Returns what to add to the MESSAGE of an error, "job.limits.cpus: unknown field", about the job that
+    FRAME submits. Empty if it is another error, or no field is near."""
+    if not message.endswith(_UNKNOWN):
+        return ""
+    kind = json.loads(frame[4:])["job"].get("kind")
+    place, _, name = message[: -len(_UNKNOWN)].rpartition(".")
+    names: Iterable[str] = ()
+    if place == "job" and kind in _MAKERS:
+        names = _fields(kind)
+    elif place == "job.limits":
+        names = hello["limits"]["defaults"].get(kind, ())
+    near = difflib.get_close_matches(name, sorted(names), 1)
+    return f"; did you mean {near[0]}?" if near else ""
