@@ -11,7 +11,7 @@ import sys
 
 import pytest
 import rubricd
-from conftest import DEADLINE, PACKAGE, PYTHON, run
+from conftest import BENCH, DEADLINE, PACKAGE, PYTHON, run
 from rubricd import code_eval, promptfoo, rewards
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -100,6 +100,89 @@ def test_a_rubric_as_reward(examples, factory):
     assert reward.__name__ == "exact-match", "TRL names it so in its logs"
     columns = {"question": ["Capital?"] * 2, "answer": ["Canberra", "Paris"]}
     assert trl_calls(reward, ["Canberra", "London"], **columns) == [1.0, 0.0]
+
+
+CRASH = "import sys, json\nif json.load(sys.stdin)['case'].get('crash'):\n    raise KeyError('gold')\n"
+JUDGES = CRASH + "print(json.dumps({'passed': True, 'score': 1}))\n"
+MALFORMED = "the rubric judged nothing: its output is malformed: score: expected a number from 0 to 1"
+
+
+def rubric_jobs(bench, code):
+    """What names the rubric CODE to the adapters. Its scores have no breakdown."""
+    return {"task_class": bench.rubric(code, task_class={"breakdown_keys": []}), "bench_root": str(bench.root)}
+
+
+@pytest.mark.parametrize("factory", [rewards.rubric, rewards.rubric_async])
+def test_a_rubric_that_crashes_gives_no_reward(examples, bench, factory, caplog):
+    """Its score of 0 would teach the model that a right answer is wrong."""
+    reward = factory(**rubric_jobs(bench, JUDGES))
+    assert trl_calls(reward, ["x", "x"], crash=[False, True]) == [1.0, None]
+    assert caplog.messages == ["no reward: the rubric crashed: KeyError: 'gold'"]
+
+
+@pytest.mark.parametrize(
+    "code, why",
+    [
+        ("print('{\"passed\": true, \"score\": 7}')", MALFORMED),
+        ("import os; os._exit(3)", "the rubric crashed: exit status 3"),
+        ("print('{\"passed\": true, \"score\": 1, \"breakdown\": {\"x\": 1}}')",
+         "the rubric judged nothing: unknown breakdown key: x"),
+    ],
+)  # fmt: skip
+def test_a_rubric_that_judges_nothing_gives_no_reward(examples, bench, caplog, code, why):
+    assert trl_calls(rewards.rubric(**rubric_jobs(bench, code)), ["x"]) == [None]
+    assert caplog.messages == [f"no reward: {why}"]
+
+
+def test_a_rubric_that_takes_too_long_has_judged(examples, bench):
+    """An answer may be what takes long, and then it would gain by it."""
+    job = {**rubric_jobs(bench, "while True: pass"), "case": {"rubric_wall_clock_seconds": 1}}
+    with rubricd.connect(str(examples.socket)) as grader:
+        result = grader.rubric(harness_output={}, **job)
+    assert (result.failure_modes[0].code, result.rubric_fault) == ("rubric.timeout", None)
+    assert rewards._reward(result) == 0.0
+
+
+def test_no_adapter_counts_a_rubric_that_crashed(examples, standins, bench):
+    from deepeval.test_case import LLMTestCase
+    from rubricd.deepeval import RubricMetric
+    from rubricd.inspect import rubric
+
+    job = rubric_jobs(bench, "raise KeyError('gold')")
+    crashed = pytest.raises(rubricd.RubricCrashed, match="^the rubric crashed: KeyError: 'gold'$")
+    with crashed:
+        scored(rubric(**job), "Canberra", "Canberra")
+    metric = RubricMetric(**job)
+    with crashed:
+        metric.measure(LLMTestCase("Capital?", actual_output="Canberra"))
+    assert metric.score is None and not metric.is_successful()
+    with crashed:
+        promptfoo.get_assert("Canberra", {"config": job})
+
+
+# --- the connection --------------------------------------------------------------------------
+
+
+def test_an_adapter_without_a_daemon_names_its_own_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUBRICD_SOCKET", str(tmp_path / "none"))
+    rubricd.configure()
+    with pytest.raises(rubricd.NoDaemon) as caught:
+        rewards.code(prompts=[""], completions=[ADD], tests=[TEST])
+    remedy = "or let rubricd.configure(embedded=True, bench_root=...) start a private daemon"
+    assert str(caught.value).endswith(remedy) and "connect(" not in str(caught.value)
+
+
+@pytest.mark.parametrize("embedded", [True, False])
+def test_the_bench_of_the_adapters(daemon, embedded, monkeypatch):
+    """A private daemon and the service have it alike; the daemon itself knows no bench."""
+    monkeypatch.setenv("RUBRICD_SOCKET", str(daemon.socket))
+    monkeypatch.chdir(BENCH.parent)
+    rubricd.configure(embedded=embedded, bench_root=BENCH.name)
+    try:
+        assert trl_calls(rewards.rubric("exact-match"), ["4"], answer=["4"]) == [1.0]
+        assert trl_calls(rewards.code, [ADD], tests=[TEST]) == [1.0], "no bench comes with other kinds"
+    finally:
+        rubricd.configure()
 
 
 def test_many_completions_keep_their_order(examples):

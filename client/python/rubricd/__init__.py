@@ -12,7 +12,15 @@ from ._session import Command, Session, SyncSession
 from ._shared import configure
 from ._sync import SyncGrader
 from ._version import __version__
-from .errors import InvalidJob, JobError, NoDaemon, ProtocolError, RubricdError, SessionClosed
+from .errors import (
+    InvalidJob,
+    JobError,
+    NoDaemon,
+    ProtocolError,
+    RubricCrashed,
+    RubricdError,
+    SessionClosed,
+)
 from .results import Result
 
 __all__ = [
@@ -23,6 +31,7 @@ __all__ = [
     "NoDaemon",
     "ProtocolError",
     "Result",
+    "RubricCrashed",
     "RubricdError",
     "Session",
     "SessionClosed",

@@ -10,7 +10,7 @@ from typing import Any, Coroutine, Dict, Iterable, List, Mapping, Optional, Type
 
 from ._client import connect
 from ._sync import SyncGrader
-from .errors import JobError
+from .errors import JobError, RubricCrashed
 from .results import Result
 
 T = TypeVar("T")
@@ -44,7 +44,9 @@ def grader() -> SyncGrader:
         if _grader is None or _owner != os.getpid():
             _owner = os.getpid()
             _grader = None
-            _grader = connect(**_options).open_sync()
+            connecting = connect(**_options)
+            connecting.private_by = "rubricd.configure(embedded=True, bench_root=...)"
+            _grader = connecting.open_sync()
         return _grader
 
 
@@ -55,6 +57,21 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 atexit.register(_close)
+
+
+def judged(result: Result) -> Union[Result, JobError]:
+    """Returns RESULT, or the error that stands for it if its rubric crashed: no adapter may count that."""
+    if result.rubric_fault is None:
+        return result
+    return RubricCrashed(result.failure_modes[0].code, result.rubric_fault, result.id)
+
+
+def verdict(result: Result) -> Result:
+    """Returns RESULT, or raises RubricCrashed."""
+    answer = judged(result)
+    if isinstance(answer, JobError):
+        raise answer
+    return answer
 
 
 async def ask(job: Mapping[str, Any]) -> Result:

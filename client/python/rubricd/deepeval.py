@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Metrics of DeepEval: a rubric, or assertions about Python, grades an LLMTestCase."""
+"""Metrics of DeepEval: a rubric, or assertions about Python, grades an LLMTestCase. A job without verdict
+raises JobError, and a rubric that crashed RubricCrashed, which is one."""
 
 from typing import Any, Mapping, Optional, Sequence, Union
 
@@ -30,6 +31,7 @@ class _Metric(BaseMetric):  # type: ignore[misc]
         raise NotImplementedError
 
     def _take(self, result: Result) -> float:
+        result = _shared.verdict(result)
         self.score = 0.0 if result.score is None else float(result.score)
         self.score_breakdown = dict(result.breakdown)
         self.reason = result.why or "passed"

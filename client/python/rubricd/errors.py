@@ -32,6 +32,17 @@ class InvalidJob(JobError, ValueError):
         self.path = path
 
 
+class RubricCrashed(JobError):
+    """The rubric crashed, or wrote no score that counts: its 0 says nothing of the answer. The adapters
+    raise it, or give no reward. A grader returns the Result, whose `rubric_fault` has the text."""
+
+    def __init__(self, code: str, fault: str, id: Optional[str] = None) -> None:
+        super().__init__(code, fault, False, id)
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class NoDaemon(RubricdError, ConnectionError):
     """No daemon could be reached or started, or the connection was lost for good."""
 

@@ -2,8 +2,8 @@
 """Scorers and a sandbox for Inspect (inspect_ai), which finds them by the package's entry point.
 
 Scorers: a rubric, or assertions about Python, grades each sample, as rubricd/rubric and rubricd/code. A
-sample whose job has no verdict raises JobError, which Inspect counts as an error of the sample and not as
-a score. Sandbox: `Task(..., sandbox="rubricd")` gives each sample a session (see RubricdSandbox)."""
+sample whose job has no verdict, or whose rubric crashed, raises JobError, which Inspect counts as an error
+of the sample and not as a score. Sandbox: `Task(..., sandbox="rubricd")` gives each sample a session (see RubricdSandbox)."""
 
 import errno
 import json
@@ -29,6 +29,7 @@ except ImportError as error:
 
 
 def _score(result: Result, answer: str) -> Any:
+    result = _shared.verdict(result)
     metadata: Dict[str, Any] = {
         "passed": result.passed,
         "breakdown": dict(result.breakdown),

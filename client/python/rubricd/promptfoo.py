@@ -32,6 +32,7 @@ def make_job(output: Any, context: Mapping[str, Any]) -> jobs.Job:
 
 def grading_result(result: Result) -> Dict[str, Any]:
     """Returns RESULT in promptfoo's form, each part of the score as a named score."""
+    result = _shared.verdict(result)
     return {
         "pass": result.passed,
         "score": result.score or 0.0,
@@ -41,6 +42,6 @@ def grading_result(result: Result) -> Dict[str, Any]:
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> Union[bool, float, Dict[str, Any]]:
-    """What promptfoo calls. An exception, for want of a verdict, fails the assertion with its text."""
+    """What promptfoo calls. An exception, for want of a verdict or because the rubric crashed, fails the assertion with its text."""
     job = make_job(output, context)
     return grading_result(_shared.grader().submit(job))

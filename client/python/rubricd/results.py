@@ -94,6 +94,12 @@ class Step:
     usage: Usage
 
 
+MALFORMED = "rubric.malformed_output"
+# Failure modes that only the daemon gives, for the fault of a rubric. A timeout is none: the answer may be
+# what takes too long to judge.
+_RUBRIC_FAULTS = (MALFORMED, "rubric.unknown_breakdown_key", "rubric.unknown_failure_mode")
+
+
 @dataclass(frozen=True)
 class Result:
     """A verdict. A job that failed, crashed or ran out of time has one, too, with `passed` false.
@@ -134,6 +140,20 @@ class Result:
         for mode in self.failure_modes:
             return f"{mode.code}: {mode.detail}" if mode.detail else mode.code
         return self.reason or self.verdict or self.outcome.summary
+
+    @property
+    def rubric_fault(self) -> Optional[str]:
+        """What was wrong with the rubric, in one line, if its score of 0 therefore says nothing of the
+        answer: it crashed, or its output is not what its task class announces. None: it judged."""
+        code = self.failure_modes[0].code if self.failure_modes else ""
+        if self.kind != "rubric" or code not in _RUBRIC_FAULTS:
+            return None
+        detail = self.failure_modes[0].detail or ""
+        if self.outcome.success:
+            what = "its output is malformed" if code == MALFORMED else code.partition(".")[2].replace("_", " ")
+            return f"the rubric judged nothing: {what}: {detail}"
+        lines = [line.strip() for line in (self.outcome.stderr or detail).splitlines() if line.strip()]
+        return f"the rubric crashed: {lines[-1] if lines else self.outcome.summary}"
 
 
 def _outcome(value: _Object) -> Outcome:

@@ -3,8 +3,8 @@
 
 TRL calls f(prompts, completions, **columns), with the data set's columns as lists, and awaits it if it
 is async; a reward of None leaves a sample out of this function, which is what a job without verdict
-gets. verl calls f(data_source, solution_str, ground_truth, extra_info). open-r1 calls
-execute_scripts(scripts, languages) of a provider."""
+gets, and one whose rubric crashed. verl calls f(data_source, solution_str, ground_truth, extra_info).
+open-r1 calls execute_scripts(scripts, languages) of a provider."""
 
 import json
 import logging
@@ -35,6 +35,8 @@ def text_of(completion: Any) -> str:
 
 
 def _reward(answer: Union[Result, JobError]) -> Optional[float]:
+    if isinstance(answer, Result):
+        answer = _shared.judged(answer)
     if isinstance(answer, JobError):
         log.warning("no reward: %s", answer)
         return None
