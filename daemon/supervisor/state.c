@@ -8,8 +8,8 @@
 #define STALLS_PER_TIMEOUT 30
 #define STALL_MIN_MS UINT64_C(100)
 
-/* A service asks for the versions of languages that long after its start or a reload: what is more
- * urgent then comes first. */
+/* A service asks for the versions of languages that long after its start: what is more urgent then
+ * comes first. After a reload it asks at once: whoever installed a compiler waits for it. */
 #define LANGUAGES_DELAY_MS UINT64_C(2000)
 
 /* --- the phase ----------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ int state_attach_languages(struct supervisor *supervisor, const struct settings 
 {
     int r = languages_attach(settings->languages, supervisor->base, on_language, supervisor);
     if (r == 0 && !supervisor->single_client && settings->config.languages_ask)
-        languages_ask_all(settings->languages, LANGUAGES_DELAY_MS);
+        languages_ask_all(settings->languages, settings->generation > 1 ? 0 : LANGUAGES_DELAY_MS);
     return r;
 }
 

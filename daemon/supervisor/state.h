@@ -101,7 +101,8 @@ void state_bound_receiving(struct supervisor *supervisor);
 void state_adopt(struct supervisor *supervisor, struct settings *settings);
 
 /* Lets the languages of SETTINGS be asked for their versions: in the background of a service, of a
- * private daemon those that jobs want. The event loop exists. 0 or -ENOMEM. */
+ * private daemon those that jobs want. After a reload a service begins at once. The event loop
+ * exists. 0 or -ENOMEM. */
 int state_attach_languages(struct supervisor *supervisor, const struct settings *settings);
 
 /* The lowest priority that is logged under CONFIG, as syslog(3) numbers it. */
