@@ -127,6 +127,11 @@ static int add_fetched(const json_t *request, json_t *collect, json_t **refusal)
     return 0;
 }
 
+static const struct language *find_language(const struct language_list *languages, const char *name)
+{
+    return language_find(languages, strcmp(name, "R") == 0 ? "r" : name);
+}
+
 static int read_plan(const json_t *request, const struct language_list *languages,
                      struct steps_plan *plan, json_t **refusal, struct fault *fault)
 {
@@ -150,7 +155,7 @@ static int read_plan(const json_t *request, const struct language_list *language
     if (r < 0)
         return r;
     plan->input = json_is_string(input) ? input : NULL;
-    plan->language = language_find(languages, strcmp(name, "R") == 0 ? "r" : name);
+    plan->language = find_language(languages, name);
     if (plan->language)
         return 0;
     (void)fault_set(fault, "there is no language '%.*s' here",
@@ -244,6 +249,26 @@ static json_t *make_answer(const char *status, const char *message, json_t *comp
     return json_pack("{s:s,s:s,s:o,s:o,s:n,s:o}", "status", status, "message", message,
                      "compile_result", compile, "run_result", run, "executor_pod_name", "files",
                      files);
+}
+
+bool fusion_may_lack_language(const json_t *result)
+{
+    struct step_end end;
+    size_t n = json_array_size(json_object_get(result, "steps"));
+    return n > 0 && steps_end(result, n - 1, &end) && json_is_integer(end.exit_code) &&
+           json_integer_value(end.exit_code) == STEPS_NO_PROGRAM;
+}
+
+int fusion_check_language(const json_t *request, const struct language_list *languages,
+                          const json_t *status, struct fault *fault)
+{
+    const char *name = json_string_value(json_object_get(request, "language"));
+    const struct language *language = find_language(languages, name);
+    const char *why_not = language ? steps_why_not(steps_status_of(language, status)) : NULL;
+    if (!why_not)
+        return 0;
+    (void)fault_set(fault, "language_not_found: %s: %s", language->name, why_not);
+    return -ENOENT;
 }
 
 json_t *fusion_answer(const json_t *job, const json_t *result)

@@ -16,18 +16,6 @@
 
 /* --- runtimes ----------------------------------------------------------------------------- */
 
-/* Returns what the daemon's status says of LANGUAGE; NULL: nothing. */
-static const json_t *status_of(const struct language *language, const json_t *status)
-{
-    for (size_t i = 0; i < json_array_size(status); i++) {
-        const json_t *entry = json_array_get(status, i);
-        const char *name = json_string_value(json_object_get(entry, "name"));
-        if (name && strcmp(name, language->name) == 0)
-            return entry;
-    }
-    return NULL;
-}
-
 static bool is_available(const json_t *entry)
 {
     return json_is_true(json_object_get(entry, "available"));
@@ -48,7 +36,7 @@ json_t *piston_runtimes(const struct language_list *languages, const json_t *sta
     json_t *list = json_array();
     for (size_t i = 0; list && i < languages->count; i++) {
         const struct language *language = &languages->item[i];
-        const json_t *entry = status_of(language, status);
+        const json_t *entry = steps_status_of(language, status);
         char text[SEMVER_TEXT_MAX];
         if (!is_available(entry))
             continue;
@@ -78,8 +66,14 @@ static int find_runtime(const json_t *request, const struct language_list *langu
     if (!selector || !selector[0])
         return fault_set(fault, "version is required as a string");
     const struct language *language = language_find(languages, name);
-    const json_t *entry = language ? status_of(language, status) : NULL;
+    const json_t *entry = language ? steps_status_of(language, status) : NULL;
+    const char *why_not = steps_why_not(entry);
     struct semver version = version_of(entry);
+    if (why_not)
+        return fault_set(fault, "%.*s-%.*s runtime is not available: %s is known, but %s",
+                         (int)utf8_cut(name, strlen(name), STEPS_NAME_SHOWN), name,
+                         (int)utf8_cut(selector, strlen(selector), STEPS_NAME_SHOWN), selector,
+                         language->name, why_not);
     if (!is_available(entry) || !semver_selects(selector, &version))
         return fault_set(fault, "%.*s-%.*s runtime is unknown",
                          (int)utf8_cut(name, strlen(name), STEPS_NAME_SHOWN), name,

@@ -15,8 +15,8 @@ struct piston_job {
     char version[48];
 };
 
-/* Makes the job of REQUEST. 0; -EINVAL with a message in FAULT, for the answer with status 400;
- * -ENOMEM. The caller owns ret->job. */
+/* Makes the job of REQUEST. STATUS tells what the host has, and why not. 0; -EINVAL with a message
+ * in FAULT, for the answer with status 400; -ENOMEM. The caller owns ret->job. */
 int piston_job(const json_t *request, const struct language_list *languages, const json_t *status,
                const struct steps_host *host, struct piston_job *ret, struct fault *fault);
 

@@ -11,12 +11,13 @@
 
 struct program {
     struct feeder feeder;
-    struct asker asker; /* which runtimes there are; SandboxFusion's requests need none */
+    struct asker asker; /* which languages the host has: Piston's requests ask before their job */
     struct exchange *exchange;
     struct backend *backend;
     bool is_piston;
     bool submitted;
     json_t *request;
+    json_t *result;        /* of SandboxFusion's, while we ask whether the host has the language */
     struct piston_job job; /* of either API */
 };
 
@@ -28,8 +29,31 @@ static void fail(struct program *program, unsigned status, const char *code, con
     exchange_fail(program->exchange, status, code, message, retriable);
 }
 
+/* Without its compiler or interpreter a program fails as a wrong one does. Only a result that looks
+ * like this costs the question: what the daemon knew before the job may be outdated. */
+static void on_languages(struct asker *asker, struct message *message, const char *why)
+{
+    struct program *program = container_of(asker, struct program, asker);
+    struct fault fault = FAULT_NULL;
+    if (!message) {
+        fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "daemon_gone", why, true);
+        return;
+    }
+    int r = fusion_check_language(program->request, &program->exchange->gateway->languages,
+                                  json_object_get(message->object, "languages"), &fault);
+    exchange_answer_json(program->exchange, MHD_HTTP_OK,
+                         r < 0 ? fusion_trouble(fault.text)
+                               : fusion_answer(program->job.job, program->result));
+}
+
 static void on_result(struct program *program, const struct message *message)
 {
+    if (!program->is_piston && fusion_may_lack_language(message->object)) {
+        program->result = json_incref(message->object);
+        program->asker.told = on_languages;
+        backend_ask(program->exchange->gateway->control, ASK_STATUS, &program->asker);
+        return;
+    }
     json_t *answer = program->is_piston ? piston_answer(&program->job, message->object)
                                         : fusion_answer(program->job.job, message->object);
     exchange_answer_json(program->exchange, MHD_HTTP_OK, answer);
@@ -174,6 +198,7 @@ static void end_program(void *userdata)
     backend_unask(&program->asker);
     backend_withdraw(&program->feeder, drop_tag);
     json_decref(program->request);
+    json_decref(program->result);
     json_decref(program->job.job);
     free(program);
 }

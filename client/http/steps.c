@@ -45,6 +45,23 @@ static int add_all(json_t *argv, const json_t *more)
     return 0;
 }
 
+const json_t *steps_status_of(const struct language *language, const json_t *status)
+{
+    for (size_t i = 0; i < json_array_size(status); i++) {
+        const json_t *entry = json_array_get(status, i);
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        if (name && strcmp(name, language->name) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+const char *steps_why_not(const json_t *entry)
+{
+    bool is_missing = json_is_false(json_object_get(entry, "available"));
+    return is_missing ? json_string_value(json_object_get(entry, "why_not")) : NULL;
+}
+
 int steps_source_name(const struct language *language, char **ret)
 {
     _cleanup_string_list_ struct string_list pattern = STRING_LIST_NULL, name = STRING_LIST_NULL;

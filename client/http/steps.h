@@ -10,6 +10,9 @@
 /* Bytes of a name out of a request that a message shows. */
 #define STEPS_NAME_SHOWN 64
 
+/* The exit status of a step whose compiler or program is not there. */
+#define STEPS_NO_PROGRAM 127
+
 /* What the daemon's hello tells. */
 struct steps_host {
     const json_t *limits; /* `limits` of the hello */
@@ -29,6 +32,13 @@ struct steps_plan {
     uint64_t compile_cpu_ms, run_cpu_ms;
     uint64_t compile_memory, run_memory;
 };
+
+/* Returns what STATUS, `languages` of the daemon's status, says of LANGUAGE; NULL: nothing. */
+const json_t *steps_status_of(const struct language *language, const json_t *status);
+
+/* Returns why the host lacks the language of ENTRY, which steps_status_of() found; NULL: it has it,
+ * or ENTRY says nothing, or is NULL. Borrowed from ENTRY. */
+const char *steps_why_not(const json_t *entry);
 
 /* The name for the program's file if nobody gives one: "main.cpp", "Main.java". The caller frees
  * it. 0 or -ENOMEM. */

@@ -6,7 +6,9 @@ import base64
 import json
 
 import pytest
-from http_gateway import make_gateway, make_start, need_gateway  # noqa: F401
+from conftest import open_up, wait_until
+from http_gateway import Gateway, make_gateway, make_start, need_gateway  # noqa: F401
+from test_reload import reloaded
 
 pytestmark = pytest.mark.cold
 
@@ -227,3 +229,89 @@ def test_what_the_daemon_refuses_of_piston(gateway):
     request = {"language": "python", "version": "*", "files": [{"name": "../x.py", "content": "1"}]}
     status, answer = gateway.post("/api/v2/execute", request)
     assert (status, list(answer)) == (400, ["message"]) and "job.files" in answer["message"]
+
+
+# --- languages that the host lacks ---------------------------------------------------------------
+
+LACKING = """\
+[language]
+aliases = {name}-alias
+source = main.{name}
+package = {name}-lang
+version = {program} --version
+{compile}
+[run]
+command = {program} {{source}}
+[hello]
+|hello
+"""
+
+
+class Lacking:
+    """A daemon and a gateway with languages of the test: xx has an interpreter and a compiler that are not
+    installed, yy an interpreter. Programs that are installed come with write()."""
+
+    def __init__(self, directory, start_daemon):
+        self.files, self.programs = directory / "languages", directory / "programs"
+        for path in (self.files, self.programs):
+            path.mkdir()
+            open_up(path)
+        compiler = f"[compile]\ncommand = {self.programs}/xxc {{source}}\nartefact = main"
+        for name, more in (("xx", compiler), ("yy", "")):
+            text = LACKING.format(name=name, program=self.programs / name, compile=more)
+            (self.files / f"{name}.conf").write_text(text)
+        settings = [f"languages.directory={self.files}", f"isolation.readable={self.programs}"]
+        self.daemon = start_daemon(*settings, "languages.ask_versions=yes")
+        self.gateway = Gateway(directory, self.daemon.socket, f"languages={self.files}")
+
+    def write(self, name, script):
+        program = self.programs / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+
+    def reload(self):
+        with self.daemon.connect() as client:
+            reloaded(client)
+
+    def why(self, name, program=None):
+        return f"there is no {self.programs}/{program or name}; install the Debian package {name}-lang"
+
+
+@pytest.fixture(name="lacking")
+def make_lacking(tmp_path, start_daemon):
+    world = Lacking(tmp_path, start_daemon)
+    yield world
+    assert world.gateway.stop() == 0
+
+
+@pytest.mark.parametrize("name, program", [("xx", "xxc"), ("xx-alias", "xxc"), ("yy", "yy")])
+def test_a_program_without_its_compiler_is_no_wrong_one(lacking, name, program):
+    """A client would count it as code that does not compile."""
+    answer = run_code(lacking.gateway, code="x", language=name)
+    language = name.partition("-")[0]
+    message = f"language_not_found: {language}: {lacking.why(language, program)}"
+    assert (answer["status"], answer["message"]) == ("SandboxError", message)
+    assert answer["compile_result"] is None and answer["run_result"] is None
+
+
+def test_a_program_that_ends_as_if_there_were_no_compiler(lacking):
+    lacking.write("yy", '[ "$1" = --version ] && exec echo YY 3.1; exit 127')
+    lacking.reload()
+    answer = run_code(lacking.gateway, code="x", language="yy")
+    assert (answer["status"], answer["run_result"]["return_code"]) == ("Failed", 127)
+
+
+def test_a_runtime_that_is_not_installed(lacking):
+    request = {"language": "xx-alias", "version": "*", "files": [{"content": "1"}]}
+    message = f"xx-alias-* runtime is not available: xx is known, but {lacking.why('xx', 'xxc')}"
+    assert lacking.gateway.post("/api/v2/execute", request) == (400, {"message": message})
+
+
+def test_a_runtime_that_was_installed(lacking):
+    """It needs a reload, after which its version is found, too."""
+    lacking.write("yy", "echo 'yy (Debian 12.2.0-14) 12.2.0'")
+    assert lacking.gateway.get("/api/v2/runtimes") == (200, [])
+    lacking.reload()
+    runtime = {"language": "yy", "version": "12.2.0", "aliases": ["yy-alias"]}
+    wait_until(lambda: lacking.gateway.get("/api/v2/runtimes") == (200, [runtime]), "its version is known")
+    assert execute(lacking.gateway, "yy", "x", version="12.x")["version"] == "12.2.0"

@@ -38,7 +38,8 @@ static int setup(void **state)
     world.status =
         parse("[{\"name\": \"python\", \"available\": true, \"version\": \"Python 3.11.2\"},"
               " {\"name\": \"c\", \"available\": true},"
-              " {\"name\": \"go\", \"available\": false, \"version\": \"go1.19\"}]");
+              " {\"name\": \"go\", \"available\": false, \"version\": \"go1.19\"},"
+              " {\"name\": \"rust\", \"available\": false, \"why_not\": \"there is no rustc\"}]");
     world.host = (struct steps_host){.limits = world.limits, .python = "/usr/bin/python3"};
     *state = &world;
     return 0;
@@ -143,6 +144,40 @@ static void test_fusion_cuts_names(void **state)
     json_decref(trouble);
 }
 
+static bool may_lack(const char *last_step)
+{
+    char text[200];
+    (void)snprintf(text, sizeof(text), "{\"steps\": [{\"outcome\": {\"exit_code\": 0}}, %s]}",
+                   last_step);
+    json_t *result = parse(text);
+    bool may = fusion_may_lack_language(result);
+    json_decref(result);
+    return may;
+}
+
+static void test_fusion_lacks_a_language(void **state)
+{
+    const struct world *world = *state;
+    static const struct {
+        const char *request, *message;
+    } table[] = {
+        {"{\"language\": \"rs\"}", "language_not_found: rust: there is no rustc"},
+        {"{\"language\": \"c\"}", ""},
+        {"{\"language\": \"R\"}", ""}, /* the status does not have it */
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        json_t *request = parse(table[i].request);
+        struct fault fault = FAULT_NULL;
+        int r = fusion_check_language(request, &world->languages, world->status, &fault);
+        assert_int_equal(r, *table[i].message ? -ENOENT : 0);
+        assert_string_equal(fault.text, table[i].message);
+        json_decref(request);
+    }
+    assert_true(may_lack("{\"outcome\": {\"exit_code\": 127}}"));
+    assert_false(may_lack("{\"outcome\": {\"exit_code\": 1}}"));
+    assert_false(may_lack("{\"outcome\": {\"exit_code\": null, \"signal\": 9}}"));
+}
+
 static void test_piston_job(void **state)
 {
     struct piston_job job = {.job = NULL};
@@ -170,6 +205,8 @@ static void test_piston_refusals(void **state)
     } table[] = {
         {"{\"language\": 1}", "language is required as a string"},
         {"{\"language\": \"go\", \"version\": \"*\"}", "go-* runtime is unknown"},
+        {"{\"language\": \"rs\", \"version\": \"*\"}",
+         "rs-* runtime is not available: rust is known, but there is no rustc"},
         {"{\"language\": \"python\", \"version\": \"2\"}", "python-2 runtime is unknown"},
         {"{\"language\": \"x\", \"version\": "
          "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -201,10 +238,10 @@ static void test_piston_runtimes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fusion_python),   cmocka_unit_test(test_fusion_javascript),
-        cmocka_unit_test(test_fusion_answers),  cmocka_unit_test(test_fusion_cuts_names),
-        cmocka_unit_test(test_piston_job),      cmocka_unit_test(test_piston_refusals),
-        cmocka_unit_test(test_piston_runtimes),
+        cmocka_unit_test(test_fusion_python),           cmocka_unit_test(test_fusion_javascript),
+        cmocka_unit_test(test_fusion_answers),          cmocka_unit_test(test_fusion_cuts_names),
+        cmocka_unit_test(test_fusion_lacks_a_language), cmocka_unit_test(test_piston_job),
+        cmocka_unit_test(test_piston_refusals),         cmocka_unit_test(test_piston_runtimes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
