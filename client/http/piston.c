@@ -69,7 +69,7 @@ static int find_runtime(const json_t *request, const struct language_list *langu
     const json_t *entry = language ? steps_status_of(language, status) : NULL;
     const char *why_not = steps_why_not(entry);
     struct semver version = version_of(entry);
-    if (why_not)
+    if (language && why_not)
         return fault_set(fault, "%.*s-%.*s runtime is not available: %s is known, but %s",
                          (int)utf8_cut(name, strlen(name), STEPS_NAME_SHOWN), name,
                          (int)utf8_cut(selector, strlen(selector), STEPS_NAME_SHOWN), selector,
