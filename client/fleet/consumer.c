@@ -8,6 +8,9 @@
 
 #include <inttypes.h>
 
+/* One look may come between a job's loss and its arrival in the queue for the second time. */
+#define STALLED_LOOKS 2
+
 static uint64_t request(struct bus *bus, const char *run, int64_t priority, const char *what,
                         const char *text, size_t n, bus_reply *reply, void *arg)
 {
@@ -51,6 +54,34 @@ bool consumer_is_gone(natsMsg *reply, const char *run, int64_t priority)
              " is gone from the NATS server; making it again",
              run, priority);
     return true;
+}
+
+/* If the server refuses, which one alone does, the next looks try again. */
+static bool on_stepped_down(_unused_ void *arg, _unused_ natsMsg *reply)
+{
+    return false;
+}
+
+static bool has_nothing(natsMsg *reply)
+{
+    _cleanup_json_ json_t *info = consumer_read(reply);
+    return info && !json_object_get(info, "error") &&
+           json_integer_value(json_object_get(info, "num_pending")) == 0 &&
+           json_integer_value(json_object_get(info, "num_ack_pending")) == 0;
+}
+
+void consumer_look(struct consumer_stall *stall, struct bus *bus, const char *run, int64_t priority,
+                   natsMsg *reply, bool waits)
+{
+    stall->looks = waits && has_nothing(reply) ? stall->looks + 1 : 0;
+    if (stall->looks < STALLED_LOOKS)
+        return;
+    stall->looks = 0;
+    complain("run %s: its consumer of priority %" PRId64
+             " delivers nothing although jobs wait; having another NATS server lead it (one whose "
+             "copy of the queue lags for long, see rubricctl fleet status, needs a restart)",
+             run, priority);
+    (void)consumer_ask(bus, run, priority, "CONSUMER.LEADER.STEPDOWN", on_stepped_down, NULL);
 }
 
 void consumer_wake_workers(struct bus *bus)

@@ -25,5 +25,18 @@ json_t *consumer_read(natsMsg *reply);
  * somebody has deleted then; says so. */
 bool consumer_is_gone(natsMsg *reply, const char *run, int64_t priority);
 
+/* How often in a row a consumer had nothing to deliver although jobs of it wait. */
+struct consumer_stall {
+    unsigned looks;
+};
+
+/* Takes REPLY, to "CONSUMER.INFO". WAITS: jobs that the queue took a minute ago or earlier have no
+ * answer. If the consumer nevertheless has nothing to deliver, twice in a row, has another server
+ * lead it, and says so: after a server has lost its disk its copy of the queue may lag for good
+ * (seen with nats-server 2.9), and a consumer that this server leads delivers none of what lacks.
+ */
+void consumer_look(struct consumer_stall *stall, struct bus *bus, const char *run, int64_t priority,
+                   natsMsg *reply, bool waits);
+
 /* Has the workers look at the list of consumers. */
 void consumer_wake_workers(struct bus *bus);

@@ -359,7 +359,8 @@ static void send_again(struct front *front, int64_t now)
     front->again_ms = now + AGAIN_MS;
     struct job_list list = list_jobs(front);
     for (size_t i = 0; i < list.n; i++)
-        runjob_send_again(list.jobs[i], before_ms);
+        if (runjob_send_again(list.jobs[i], before_ms))
+            frontconsumers_note_waiting(&front->consumers, list.jobs[i]->priority);
     free(list.jobs);
     if (front->n_jobs > 0)
         frontconsumers_check(&front->consumers);

@@ -2,7 +2,6 @@
 #include "frontconsumers.h"
 
 #include "api.h"
-#include "consumer.h"
 
 #include "client/terminal/text.h"
 #include "proto/json.h"
@@ -63,10 +62,21 @@ static bool ask(struct frontconsumer *consumer, bus_reply *reply)
 static bool on_checked(void *arg, natsMsg *reply)
 {
     struct frontconsumer *consumer = arg;
-    if (!consumer->all->is_ending &&
-        consumer_is_gone(reply, consumer->all->run, consumer->priority))
+    const struct frontconsumers *all = consumer->all;
+    if (all->is_ending)
+        return false;
+    if (consumer_is_gone(reply, all->run, consumer->priority))
         create(consumer);
+    else
+        consumer_look(&consumer->stall, all->bus, all->run, consumer->priority, reply,
+                      consumer->waits);
+    consumer->waits = false;
     return false;
+}
+
+void frontconsumers_note_waiting(struct frontconsumers *all, int64_t priority)
+{
+    all->each[priority - NAMES_PRIORITY_MIN].waits = true;
 }
 
 void frontconsumers_check(struct frontconsumers *all)

@@ -3,8 +3,7 @@
 /* The consumers of a run at the NATS server, from which workers pull its jobs: one for each
  * priority that the run uses. Nothing here blocks; what fails is said on stderr and tried again. */
 
-#include "bus.h"
-#include "names.h"
+#include "consumer.h"
 
 #define FRONTCONSUMERS_MAX (NAMES_PRIORITY_MAX - NAMES_PRIORITY_MIN + 1)
 
@@ -12,6 +11,8 @@ struct frontconsumer {
     struct frontconsumers *all;
     int64_t priority;
     bool is_used;
+    bool waits; /* jobs that the queue took long ago have no answer */
+    struct consumer_stall stall;
 };
 
 struct frontconsumers {
@@ -31,7 +32,11 @@ void frontconsumers_init(struct frontconsumers *ret, struct bus *bus, const char
 /* Sees to it that workers can pull jobs of this PRIORITY. */
 void frontconsumers_ensure(struct frontconsumers *all, int64_t priority);
 
-/* Asks the server about the consumers, and makes those again that somebody has deleted. */
+/* Notes that a job of this PRIORITY that the queue took long ago has no answer. */
+void frontconsumers_note_waiting(struct frontconsumers *all, int64_t priority);
+
+/* Asks the server about the consumers, and makes those again that somebody has deleted; has another
+ * server lead those that deliver nothing although jobs were noted to wait since the last check. */
 void frontconsumers_check(struct frontconsumers *all);
 
 /* Takes the consumers away whose jobs are all done. It is over when n_ending is 0. */

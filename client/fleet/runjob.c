@@ -283,10 +283,12 @@ void runjob_begin(struct runjob *job)
         clear(job);
 }
 
-void runjob_send_again(struct runjob *job, int64_t before_ms)
+bool runjob_send_again(struct runjob *job, int64_t before_ms)
 {
-    if (job->state == RUNJOB_QUEUED && job->queued_ms < before_ms)
-        look(job);
+    if (job->state != RUNJOB_QUEUED || job->queued_ms >= before_ms)
+        return false;
+    look(job);
+    return true;
 }
 
 bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq)

@@ -68,8 +68,9 @@ void runjob_begin(struct runjob *job);
  * a server whose disk was lost may give one a number that the reader has passed; and puts the job
  * into the queue once more if it is not: a server may have lost it, or its result after it was
  * acknowledged. If the queue has it still, nothing changes; if
- * it does not, the job may run twice, and has one result all the same. */
-void runjob_send_again(struct runjob *job, int64_t before_ms);
+ * it does not, the job may run twice, and has one result all the same. Returns whether this is such
+ * a job. */
+bool runjob_send_again(struct runjob *job, int64_t before_ms);
 
 /* A result of its id has come. Returns whether it is an answer to this job. */
 bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq);

@@ -37,7 +37,8 @@ static void send_again(struct serve_run *run, int64_t now)
         /* The queue has the whole patience to take it again. */
         if (served->job->state == RUNJOB_QUEUED)
             served->sent_ms = now;
-        runjob_send_again(served->job, before_ms);
+        if (runjob_send_again(served->job, before_ms))
+            userrun_note_waiting(&run->run, served->job->priority);
     }
     if (run->n_jobs > 0)
         userrun_check(&run->run);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "userrun.h"
 
-#include "consumer.h"
 #include "feeds.h"
 
 #include "client/terminal/text.h"
@@ -120,11 +119,22 @@ void userrun_want(struct userrun *run, int64_t priority)
 static bool on_checked(void *arg, natsMsg *reply)
 {
     struct userrun_consumer *consumer = arg;
+    const struct userrun *run = consumer->run;
     consumer->check = 0;
-    if (consumer->state == USERRUN_THERE &&
-        consumer_is_gone(reply, consumer->run->name, consumer->priority))
+    if (consumer->state != USERRUN_THERE)
+        return false;
+    if (consumer_is_gone(reply, run->name, consumer->priority))
         create(consumer);
+    else
+        consumer_look(&consumer->stall, run->bus, run->name, consumer->priority, reply,
+                      consumer->waits);
+    consumer->waits = false;
     return false;
+}
+
+void userrun_note_waiting(struct userrun *run, int64_t priority)
+{
+    run->consumers[priority - NAMES_PRIORITY_MIN].waits = true;
 }
 
 void userrun_check(struct userrun *run)

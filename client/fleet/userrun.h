@@ -8,6 +8,7 @@
  * consumer is only deleted after the server has said that it has nothing left; jobs that come
  * meanwhile have it made again. enter() in userrun.c alone changes the state of a consumer. */
 
+#include "consumer.h"
 #include "reader.h"
 #include "turns.h"
 
@@ -39,6 +40,8 @@ struct userrun_consumer {
     bool is_wanted; /* a job came while it was on its way out */
     uint64_t request;
     uint64_t check; /* the request whether it is there; 0: none */
+    bool waits;     /* jobs that the queue took long ago have no answer */
+    struct consumer_stall stall;
 };
 
 struct userrun {
@@ -65,7 +68,11 @@ void userrun_deinit(struct userrun *run);
 /* Sees to it that workers can pull jobs of PRIORITY. */
 void userrun_want(struct userrun *run, int64_t priority);
 
-/* Asks the server about the consumers, and makes those again that somebody has deleted. */
+/* Notes that a job of this PRIORITY that the queue took long ago has no answer. */
+void userrun_note_waiting(struct userrun *run, int64_t priority);
+
+/* Asks the server about the consumers, and makes those again that somebody has deleted; has another
+ * server lead those that deliver nothing although jobs were noted to wait since the last check. */
 void userrun_check(struct userrun *run);
 
 /* Does what is due. BUSY: the run has jobs. */
