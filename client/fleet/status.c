@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "copies.h"
 #include "hosts.h"
 #include "streams.h"
 
@@ -78,11 +79,17 @@ static void read_letters(jsCtx *js, const char *stream, const jsStreamStateSubje
     }
 }
 
-/* Counts the messages of STREAM, and reads the dead letters if LETTERS is an array. */
-static int read_stream(jsCtx *js, const char *fleet, enum fleet_stream which, json_int_t *ret_n,
-                       json_t *letters, struct fault *fault)
+/* What the streams have. */
+struct contents {
+    json_int_t n[FLEET_STREAMS];   /* messages */
+    json_t *letters, *late_copies; /* arrays */
+};
+
+static int read_stream(jsCtx *js, const char *fleet, enum fleet_stream which,
+                       struct contents *contents, struct fault *fault)
 {
     char stream[NAMES_SUBJECT_SIZE];
+    json_t *letters = which == STREAM_DEAD ? contents->letters : NULL;
     jsStreamInfo *info = NULL;
     jsErrCode code = 0;
     jsOptions options;
@@ -92,7 +99,8 @@ static int read_stream(jsCtx *js, const char *fleet, enum fleet_stream which, js
         options.Stream.Info.SubjectsFilter = ">";
     natsStatus status = js_GetStreamInfo(&info, js, stream, &options, &code);
     if (status == NATS_OK) {
-        *ret_n = (json_int_t)info->State.Msgs;
+        contents->n[which] = (json_int_t)info->State.Msgs;
+        copies_add(info, contents->late_copies);
         read_letters(js, stream, letters ? info->State.Subjects : NULL, letters);
     }
     jsStreamInfo_Destroy(info);
@@ -102,10 +110,11 @@ static int read_stream(jsCtx *js, const char *fleet, enum fleet_stream which, js
 static int read_status(struct bus *bus, json_t **ret, struct fault *fault)
 {
     const char *fleet = bus_fleet(bus);
-    json_int_t jobs = 0, results = 0, dead = 0;
     jsCtx *js = NULL;
     struct fault differ = FAULT_NULL;
     _cleanup_json_ json_t *hosts = NULL, *queue = json_array(), *letters = json_array();
+    _cleanup_json_ json_t *late_copies = json_array();
+    struct contents contents = {.letters = letters, .late_copies = late_copies};
     int r = streams_check(bus, fault);
     if (r == 0)
         r = hosts_read(bus, &hosts, fault);
@@ -113,19 +122,17 @@ static int read_status(struct bus *bus, json_t **ret, struct fault *fault)
         r = -ENOMEM;
     if (r == 0)
         r = read_queue(js, fleet, queue, fault);
-    if (r == 0)
-        r = read_stream(js, fleet, STREAM_JOBS, &jobs, NULL, fault);
-    if (r == 0)
-        r = read_stream(js, fleet, STREAM_RESULTS, &results, NULL, fault);
-    if (r == 0)
-        r = read_stream(js, fleet, STREAM_DEAD, &dead, letters, fault);
+    for (enum fleet_stream which = 0; r == 0 && which < FLEET_STREAMS; which++)
+        r = read_stream(js, fleet, which, &contents, fault);
     jsCtx_Destroy(js);
     if (r < 0)
         return r;
     bool alike = hosts_check_alike(hosts, &differ) == 0;
-    *ret = json_pack("{s:s,s:b,s:I,s:I,s:I,s:I,s:O,s:O,s:O}", "fleet", fleet, "alike", alike,
-                     "slots", (json_int_t)hosts_slots(hosts), "jobs", jobs, "results", results,
-                     "dead", dead, "hosts", hosts, "queue", queue, "dead_letters", letters);
+    *ret =
+        json_pack("{s:s,s:b,s:I,s:I,s:I,s:I,s:O,s:O,s:O,s:O}", "fleet", fleet, "alike", alike,
+                  "slots", (json_int_t)hosts_slots(hosts), "jobs", contents.n[STREAM_JOBS],
+                  "results", contents.n[STREAM_RESULTS], "dead", contents.n[STREAM_DEAD], "hosts",
+                  hosts, "queue", queue, "dead_letters", letters, "late_copies", late_copies);
     return *ret ? 0 : -ENOMEM;
 }
 
@@ -242,6 +249,7 @@ static void put_page(const json_t *status)
                  (long long)number(status, "dead"));
     if (!json_is_true(json_object_get(status, "alike")))
         (void)printf("the hosts confine jobs differently: a batch needs --mix\n");
+    copies_put(json_object_get(status, "late_copies"));
     put_letters(json_object_get(status, "dead_letters"));
     if (n > 0) {
         (void)fputc('\n', stdout);
@@ -292,7 +300,8 @@ const struct command fleet_status = {
         "delivered before, the number of languages its host has, and the isolation digest;\n"
         "then for each run and priority the jobs that wait and those in work; and the dead\n"
         "letters. A worker announces itself every five seconds, and is forgotten after\n"
-        "twenty.\n"
+        "twenty. Of a cluster of NATS servers it names those whose copy of a stream lags\n"
+        "or that are away.\n"
         "\n"
         "--json names the languages and each daemon of a worker.\n",
     .examples = "  rubricctl fleet status\n"
