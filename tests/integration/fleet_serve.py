@@ -2,6 +2,7 @@
 """Starts `rubricctl fleet serve` for tests: a socket that is used like a daemon's."""
 
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -29,6 +30,11 @@ class Serve:
     def is_up(self):
         assert self.process.poll() is None, f"fleet serve ended: {self.log()}"
         return self.socket.exists() and says_hello(self.socket)
+
+    def listens(self):
+        """Whether somebody can connect: the socket is there a moment before."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+            return sock.connect_ex(str(self.socket)) == 0
 
     def log(self):
         return self.log_path.read_text(errors="replace")

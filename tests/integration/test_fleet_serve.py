@@ -645,7 +645,7 @@ def test_wrong_credentials_are_named(tmp_path):
     Place.server = server
     serve = Serve(Place, "--password-file", str(tmp_path / "password"), wait=False)
     try:
-        wait_until(serve.socket.exists, "it listens")
+        wait_until(serve.listens, "it listens")
         with serve.connect(hello=False) as client:
             answer = client.recv()
             assert answer["code"] == "internal" and answer["message"].startswith("the fleet's queue is out of reach: "), answer
@@ -659,7 +659,7 @@ def test_wrong_credentials_are_named(tmp_path):
 def test_without_a_worker(fleet):
     """Whoever connects is told; and whoever waits for an answer when the last worker goes is told, too."""
     serve = Serve(fleet, "--patience", "2", wait=False)
-    wait_until(serve.socket.exists, "it listens")
+    wait_until(serve.listens, "it listens")
     with serve.connect(hello=False) as client:
         answer = client.recv()
         assert answer["message"].startswith("the fleet rubricd has no worker: "), answer
@@ -681,7 +681,7 @@ def test_hosts_that_confine_jobs_differently(fleet):
     fleet.add_host("a")
     fleet.add_worker("b", fleet.add_daemon("sandbox.memory_bytes=99M"))
     serve = Serve(fleet, wait=False)
-    wait_until(serve.socket.exists, "it listens")
+    wait_until(serve.listens, "it listens")
     with serve.connect(hello=False) as client:
         answer = client.recv()
         assert "the hosts of the fleet confine jobs differently" in answer["message"], answer

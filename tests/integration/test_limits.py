@@ -11,7 +11,7 @@ from conftest import CEILINGS, DEFAULTS, PASSING, REPORT, Daemon, seen, wait_unt
 
 # Seconds in which the daemon must answer a job that a limit stops or that ends by itself. A generous
 # bound is enough: without the limit, the jobs would sleep or write for ever.
-PROMPT = 20.0
+PROMPT = 60.0
 MIB = 1 << 20
 
 
