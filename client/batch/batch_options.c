@@ -110,6 +110,7 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .offset = offsetof(struct engine_options, limit),
         .min = 1,
         .max = 1000000000,
+        .hint = "; a job is bounded by \"limits\" in its line",
         .help = "run only the first N jobs of the input that pass the filters",
     },
     {

@@ -47,9 +47,12 @@ static int open_file(const char *path, enum output_mode mode, const char *const 
     int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
     struct stat st;
     _cleanup_close_ int fd = open(path, flags | (mode == OUTPUT_NEW ? O_EXCL : 0), 0666);
-    if (fd < 0 && errno == EEXIST)
+    if (fd < 0 && errno == EEXIST) {
+        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            return fault_set(fault, "cannot write %s: %s", path, strerror(EISDIR));
         return fault_set(fault, "%s is there already; --resume continues it, --force overwrites it",
                          path);
+    }
     if (fd < 0 || fstat(fd, &st) < 0)
         return fault_set(fault, "cannot write %s: %s", path, strerror(errno));
     for (size_t i = 0; i < n; i++)

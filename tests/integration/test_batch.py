@@ -550,6 +550,53 @@ def test_a_run_without_a_job(batches, daemon_here, jobs, options, why):
     assert complaints(batches.end(process, 2)) == [why]
 
 
+@pytest.mark.parametrize("option", [[], ["--force"], ["--resume"]], ids=str)
+def test_results_cannot_go_to_a_directory(batches, daemon_here, option):
+    batches.write(*numbered(1))
+    batches.output.mkdir()
+    process = batches.start(*option)
+    daemon_here.accept()
+    assert complaints(batches.end(process, 2)) == [f"cannot write {batches.output}: Is a directory"]
+
+
+def test_an_id_twice_names_the_line_of_the_first(batches, daemon_here):
+    batches.write(sandbox("a"), sandbox("b"), sandbox("a"))
+    process = batches.start("--quiet")
+    peer = daemon_here.accept()
+    peer.jobs(2)
+    peer.send(result("a"), result("b"))
+    assert complaints(batches.end(process, 2)) == [
+        f'{batches.jobs}:3: id "a" is that of a job still in flight, {batches.jobs}:1'
+    ]
+
+
+@pytest.mark.parametrize(
+    "message, remedy",
+    [
+        ("job.sut: expected an object, got a string",
+         '; for example "sut": {"status": "exception", "detail": "what happened"}'),
+        ("job.limits.memory_bytes: above the ceiling of 4294967296",
+         "; [ceilings] of the daemon's configuration says how much a job may ask for"),
+    ],
+)  # fmt: skip
+def test_a_refused_job_is_told_with_its_remedy(batches, daemon_here, message, remedy):
+    batches.write(sandbox("a"))
+    process = batches.start()
+    peer = daemon_here.accept()
+    peer.jobs(1)
+    peer.send(error("a", "bad_request", message, retriable=False))
+    assert f"{message}{remedy}" in "".join(batches.end(process, 4))
+
+
+def test_bounds_of_a_job_are_not_the_limit_of_a_batch(batches):
+    """--limit of `run` and `sandbox` bounds a job; here it counts jobs."""
+    said = batches.run("--limit", "memory_bytes=64M", status=2)
+    assert said[0] == (
+        'rubricctl: --limit: expected a whole number from 1 to 1000000000, got "memory_bytes=64M"; '
+        'a job is bounded by "limits" in its line'
+    )
+
+
 def test_a_run_that_continues_a_finished_one_has_jobs(batches, daemon_here):
     batches.write(*numbered(2))
     ids_run(batches, daemon_here)
