@@ -40,9 +40,10 @@ struct option_spec {
     const char *name;
     const char *argument; /* NULL exactly for a flag */
     const char *help;
-    size_t offset; /* of the value in the struct that the table describes */
-    long min, max; /* of a list: max 0 means any number of items */
-    long absent;   /* for a number whose argument may be left out: its value then; otherwise 0 */
+    size_t offset;    /* of the value in the struct that the table describes */
+    const char *hint; /* ends the complaint about a number that is none; may be NULL */
+    long min, max;    /* of a list: max 0 means any number of items */
+    long absent;      /* for a number whose argument may be left out: its value then; otherwise 0 */
     enum option_kind kind;
     enum option_value value;
     const char *choices; /* separated by spaces */

@@ -95,8 +95,8 @@ static int store_number(const struct option_spec *spec, const char *text, long *
     long value = strtol(text, &end, 10);
     if (errno || end == text || *end || value < spec->min || value > spec->max)
         return fault_set(fault,
-                         "--%s: expected a whole number from %ld to %ld, got \"" WORD_SHOWN "\"",
-                         spec->name, spec->min, spec->max, text);
+                         "--%s: expected a whole number from %ld to %ld, got \"" WORD_SHOWN "\"%s",
+                         spec->name, spec->min, spec->max, text, spec->hint ? spec->hint : "");
     *ret = value;
     return 0;
 }

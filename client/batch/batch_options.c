@@ -23,7 +23,7 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .name = "force",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, force),
-        .help = "overwrite an existing file of results",
+        .help = "overwrite an existing file of results, once there is a result",
     },
     {
         .letter = 'r',
@@ -110,6 +110,7 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .offset = offsetof(struct engine_options, limit),
         .min = 1,
         .max = 1000000000,
+        .hint = "; a job is bounded by \"limits\" in its line",
         .help = "run only the first N jobs of the input that pass the filters",
     },
     {
@@ -117,9 +118,8 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .argument = "PATTERN",
         .kind = OPTION_LIST,
         .offset = offsetof(struct engine_options, filters),
-        .help =
-            "run only jobs whose id matches, as a shell matches file names; or task_class=PATTERN "
-            "or kind=PATTERN; several filters must all match",
+        .help = "run only jobs whose id matches, as a shell matches file names; or id=PATTERN, "
+                "task_class=PATTERN or kind=PATTERN; several filters must all match",
     },
     {
         .letter = 'q',
@@ -132,7 +132,7 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
 
 const char engine_exits[] = "  0    every job passed\n"
                             "  1    a job did not pass (with --no-fail: 0)\n"
-                            "  2    wrong usage, or input that could not be used\n"
+                            "  2    wrong usage, input that could not be used, or no job to grade\n"
                             "  3    no daemon, or it went away before it answered every job\n"
                             "  4    some jobs ended in an error instead of a verdict\n"
                             "  5    stopped at the cost cap with jobs left\n"

@@ -80,6 +80,11 @@ void engine_note_cost_cap(struct engine *engine)
     engine->ending.cost_capped = true;
 }
 
+void engine_note_empty(struct engine *engine)
+{
+    engine->ending.bad_input = true;
+}
+
 void engine_note_recount(struct engine *engine)
 {
     engine->ending.failed = engine->summary.failed > 0;

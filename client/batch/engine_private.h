@@ -23,6 +23,7 @@ void engine_note_lost(struct engine *engine);       /* jobs stay without an answ
 void engine_note_unwritten(struct engine *engine);  /* the output cannot be written */
 void engine_note_interrupt(struct engine *engine);  /* a signal, or the output's reader is gone */
 void engine_note_cost_cap(struct engine *engine);   /* the cost has passed the cap */
+void engine_note_empty(struct engine *engine);      /* the input has no job to grade */
 
 /* The summary counts the whole file anew: takes from it whether jobs failed or ended in errors. */
 void engine_note_recount(struct engine *engine);

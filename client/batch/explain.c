@@ -96,9 +96,21 @@ static const char *find_meant(const char *message, const json_t *job)
 
 const char *explain_remedy(const struct message *error)
 {
-    static const char no_root[] = "job.bench_root: missing";
-    bool is_missing = strncmp(message_text(error, "message"), no_root, strlen(no_root)) == 0;
-    return is_missing ? "; name the bench with --bench-root DIR (-b)" : "";
+    static const struct {
+        const char *part, *remedy;
+    } remedies[] = {
+        {"job.bench_root: missing", "; name the bench with --bench-root DIR (-b)"},
+        {": above the ceiling of ",
+         "; [ceilings] of the daemon's configuration says how much a job "
+         "may ask for"},
+        {"job.sut: expected an object",
+         "; for example \"sut\": {\"status\": \"exception\", \"detail\": \"what happened\"}"},
+    };
+    const char *message = message_text(error, "message");
+    for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
+        if (strstr(message, remedies[i].part))
+            return remedies[i].remedy;
+    return "";
 }
 
 void explain_error(const struct message *error, const struct bytes *payload, char out[EXPLAIN_MAX])

@@ -32,14 +32,11 @@ static void sync_directory(const char *path)
         (void)fsync(fd);
 }
 
-static int prepare_file(int fd, const struct stat *st, const char *path, enum output_mode mode,
-                        struct fault *fault)
+static int prepare_file(int fd, const struct stat *st, const char *path, struct fault *fault)
 {
     /* Its last owner may have put another file in its place. */
     if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || !same_file(st, path))
         return fault_set(fault, "%s: another rubricctl is writing to it", path);
-    if (mode == OUTPUT_OVERWRITE && ftruncate(fd, 0) < 0)
-        return fault_set(fault, "cannot empty %s: %s", path, strerror(errno));
     sync_directory(path);
     return 0;
 }
@@ -50,9 +47,12 @@ static int open_file(const char *path, enum output_mode mode, const char *const 
     int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
     struct stat st;
     _cleanup_close_ int fd = open(path, flags | (mode == OUTPUT_NEW ? O_EXCL : 0), 0666);
-    if (fd < 0 && errno == EEXIST)
+    if (fd < 0 && errno == EEXIST) {
+        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            return fault_set(fault, "cannot write %s: %s", path, strerror(EISDIR));
         return fault_set(fault, "%s is there already; --resume continues it, --force overwrites it",
                          path);
+    }
     if (fd < 0 || fstat(fd, &st) < 0)
         return fault_set(fault, "cannot write %s: %s", path, strerror(errno));
     for (size_t i = 0; i < n; i++)
@@ -60,7 +60,7 @@ static int open_file(const char *path, enum output_mode mode, const char *const 
             return fault_set(fault, "%s is both input and output", path);
     if (mode == OUTPUT_CONTINUE && !S_ISREG(st.st_mode))
         return fault_set(fault, "--resume: %s is not a regular file", path);
-    if (S_ISREG(st.st_mode) && prepare_file(fd, &st, path, mode, fault) < 0)
+    if (S_ISREG(st.st_mode) && prepare_file(fd, &st, path, fault) < 0)
         return -EINVAL;
     *ret = TAKE_FD(fd);
     return 0;
@@ -82,6 +82,7 @@ int output_open(struct output *output, const char *path, enum output_mode mode,
         .fd = fd,
         .regular = regular,
         .ours = regular && !is_stdout,
+        .replaces = regular && !is_stdout && mode == OUTPUT_OVERWRITE,
         .path = is_stdout ? NULL : strdup(path),
         .buffer = evbuffer_new(),
         .sync_ms = INT64_MAX,
@@ -132,6 +133,9 @@ static int write_file(struct output *output)
 {
     size_t length = output_unwritten(output), done = 0;
     const char *text = (const char *)evbuffer_pullup(output->buffer, -1);
+    if (output->replaces && ftruncate(output->fd, 0) < 0)
+        return -errno;
+    output->replaces = false;
     while (done < length) {
         ssize_t n = write(output->fd, text + done, length - done);
         if (n < 0 && errno == EINTR)

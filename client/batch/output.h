@@ -12,9 +12,10 @@
 
 struct output {
     int fd;
-    bool regular; /* a regular file: writing does not block */
-    bool ours;    /* opened and locked here: no other rubricctl writes to it */
-    char *path;   /* NULL: standard output */
+    bool regular;  /* a regular file: writing does not block */
+    bool ours;     /* opened and locked here: no other rubricctl writes to it */
+    bool replaces; /* empty the file before the first line: a run without any leaves it as it was */
+    char *path;    /* NULL: standard output */
     struct evbuffer *buffer;
     int64_t sync_ms; /* when to bring it to the disk; INT64_MAX: all of it is there */
 };
@@ -26,7 +27,7 @@ struct output {
 
 enum output_mode {
     OUTPUT_NEW,       /* refuse a file that exists */
-    OUTPUT_OVERWRITE, /* empty it */
+    OUTPUT_OVERWRITE, /* empty it before the first line */
     OUTPUT_CONTINUE,  /* append to it */
 };
 

@@ -181,11 +181,27 @@ static void count_file(struct engine *engine)
     engine_note_recount(engine);
 }
 
+/* An input that has nothing to grade is a mistake, and a CI job that waits for the exit status must
+ * not pass by it. Jobs that were left out or could not be used have been named before. */
+static void refuse_empty_run(struct engine *engine)
+{
+    bool is_empty = engine->exhausted && engine->taken == 0 && !engine->work.aside;
+    if (!is_empty || engine->left_out > 0 || engine->summary.unusable > 0)
+        return;
+    complain("%s%s%s",
+             engine->options.filters.n > 0 ? "no job of the input passes --filter"
+                                           : "the input has no jobs",
+             engine->output.replaces ? "; the results of an earlier run stay in " : "",
+             engine->output.replaces ? engine->output.path : "");
+    engine_note_empty(engine);
+}
+
 void engine_conclude(struct engine *engine)
 {
     struct fault fault = FAULT_NULL;
     bool resumed = engine->options.resume;
     engine->ended_ms = monotonic_ms();
+    refuse_empty_run(engine);
     if (!engine->output.ours || (!resumed && !engine->ending.unwritten))
         return;
     if (engine->ledger.superseded > 0 && !engine->ending.unwritten && !engine->ending.interrupted) {

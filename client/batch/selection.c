@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "selection.h"
 
+#include "conf/suggest.h"
 #include "proto/request.h"
 
 #include <fnmatch.h>
@@ -15,6 +16,42 @@ static const struct {
     {"task_class", "task_class"},
     {"kind", "kind"},
 };
+
+/* The length of WORD if FILTER is WORD=GLOB with a plain identifier as its word; otherwise 0. Ids
+ * such as "Own/1=3" are no such filters. */
+static size_t key_length(const char *filter)
+{
+    size_t n = strspn(filter, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return filter[n] == '=' && !(*filter >= '0' && *filter <= '9') ? n : 0;
+}
+
+static bool is_key(const char *word, size_t n)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if (strlen(keys[i].key) == n && strncmp(keys[i].key, word, n) == 0)
+            return true;
+    return false;
+}
+
+/* A typo of a key must not pass as a pattern for ids that matches none. Ids may look like that,
+ * too, so say how to name one. */
+static int check_key(const char *filter, struct fault *fault)
+{
+    const char *names[ARRAY_SIZE(keys) + 1] = {NULL};
+    char word[64];
+    size_t n = key_length(filter);
+    if (n == 0 || is_key(filter, n))
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        names[i] = keys[i].key;
+    (void)snprintf(word, sizeof(word), "%.*s", (int)n, filter);
+    const char *near = suggest(word, names, ARRAY_SIZE(keys));
+    return fault_set(fault,
+                     "--filter: unknown key \"%s\"%s%s%s (keys: id, task_class, kind; for an id "
+                     "with a \"=\" write id=%s)",
+                     word, near ? "; did you mean " : "", near ? near : "", near ? "?" : "",
+                     filter);
+}
 
 /* Splits FILTER, KEY=GLOB or a glob for the id; returns the glob. */
 static const char *split(const char *filter, const char **ret_member)
@@ -34,12 +71,15 @@ int selection_init(struct selection *ret, const struct text_list *filters, uint6
                    struct fault *fault)
 {
     const char *member;
-    for (size_t i = 0; i < filters->n; i++)
+    for (size_t i = 0; i < filters->n; i++) {
+        if (check_key(filters->items[i], fault) < 0)
+            return -EINVAL;
         if (!*split(filters->items[i], &member))
             return fault_set(fault,
                              "--filter: expected a pattern, or id=PATTERN, task_class=PATTERN or "
                              "kind=PATTERN, got \"%s\"",
                              filters->items[i]);
+    }
     *ret = (struct selection){.filters = filters, .limit = limit};
     return 0;
 }

@@ -59,10 +59,12 @@ static int is_wanted(struct engine *engine, const struct submission *submission,
         engine->taken++;
         return fate != LEDGER_KEPT;
     }
-    bool in_flight =
-        pending_find(&engine->pending, submission->id.data, submission->id.length) != NULL;
-    return fault_set(fault, "id \"%s\" is that of %s", submission->id.data,
-                     in_flight ? "a job still in flight" : "an earlier job");
+    /* Only jobs in flight are remembered with their place. */
+    const struct pending_job *first =
+        pending_find(&engine->pending, submission->id.data, submission->id.length);
+    const char *place = first && first->place ? first->place : "";
+    return fault_set(fault, "id \"%s\" is that of %s%s%s", submission->id.data,
+                     first ? "a job still in flight" : "an earlier job", *place ? ", " : "", place);
 }
 
 /* Submits JOB and takes over what it holds, unless an earlier run answered it. Negative errno;

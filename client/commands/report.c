@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define RESAMPLES_MAX 10000000
 
@@ -295,6 +296,18 @@ static enum exit_status put_report(const struct report_options *options, const s
     return ending_status(&ending, no_fail);
 }
 
+/* A run compared with itself has no difference, which may be a typo. */
+static void complain_of_same(const struct text_list *files, const struct text_list *against)
+{
+    for (size_t i = 0; i < files->n; i++)
+        for (size_t k = 0; k < against->n; k++) {
+            struct stat a, b;
+            if (stat(files->items[i], &a) == 0 && stat(against->items[k], &b) == 0 &&
+                a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+                complain("%s is on both sides of --against: the same file", files->items[i]);
+        }
+}
+
 static enum exit_status run_report(const struct globals *globals, const void *options_,
                                    const struct text_list *files)
 {
@@ -320,6 +333,8 @@ static enum exit_status run_report(const struct globals *globals, const void *op
         }
         results.spool = &spool;
     }
+    if (!options->quiet)
+        complain_of_same(files, against);
     if (load_results(files->items, files->n, &results, &counts) < 0 ||
         (against->n > 0 && load_results(against->items, against->n, &there, &counts_there) < 0))
         return STATUS_USAGE;

@@ -108,6 +108,11 @@ static void put_totals(FILE *out, const json_t *report)
         (void)fputs("**Mixed:** these results are of different populations: a mean over them "
                     "compares nothing.\n\n",
                     out);
+    if (formats_crashed(report) > 0)
+        (void)fprintf(out,
+                      "**Crashed:** of %" PRId64 " of the failed the rubric crashed or wrote no "
+                      "score, so the score of 0 says nothing of the answer.\n\n",
+                      formats_crashed(report));
     (void)fputs("| | |\n|---|---|\n| mean score | ", out);
     put_estimate(out, get(report, "score"));
     (void)fputs(" |\n| pass rate | ", out);
@@ -209,6 +214,16 @@ static void put_changes(FILE *out, const char *heading, const json_t *changes)
     put_more(out, (size_t)member_integer(changes, "total"), n);
 }
 
+static void put_changed_rubrics(FILE *out, const json_t *classes)
+{
+    for (size_t i = 0; i < json_array_size(classes); i++) {
+        const json_t *class = json_array_get(classes, i);
+        (void)fputs("**The rubric of ", out);
+        put_text(out, json_string_value(class), json_string_length(class));
+        (void)fputs(" has changed.**\n\n", out);
+    }
+}
+
 static void put_against(FILE *out, const json_t *against)
 {
     const json_t *score = get(against, "score_difference"), *interval = get(score, "interval");
@@ -219,6 +234,7 @@ static void put_against(FILE *out, const json_t *against)
         (void)fputs("**Not comparable:** the jobs of the two runs were isolated in different "
                     "ways.\n\n",
                     out);
+    put_changed_rubrics(out, get(against, "changed_rubrics"));
     (void)fprintf(out, "%" PRId64 " cases in both; mean score ",
                   member_integer(against, "paired_cases"));
     if (json_is_number(get(score, "mean")))

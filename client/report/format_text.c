@@ -108,6 +108,12 @@ static void put_totals(const struct page *page)
               text_plural((uint64_t)member_integer(totals, "results")));
     put_field(page, "verdicts", "%" PRId64 " passed, %" PRId64 " failed",
               member_integer(totals, "passed"), member_integer(totals, "failed"));
+    if (formats_crashed(page->report) > 0)
+        put_field(page, "crashed",
+                  "%" PRId64
+                  " of the failed: the rubric crashed or wrote no score, so the score of "
+                  "0 says nothing of the answer",
+                  formats_crashed(page->report));
     if (errors > 0)
         put_field(page, "errors",
                   "%" PRId64

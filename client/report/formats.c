@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats.h"
 
+#include "client/terminal/member.h"
+
 #include "client/terminal/text.h"
 
 #include <assert.h>
@@ -74,4 +76,15 @@ char *formats_host_in_words(const json_t *host)
             text_size(bytes, memory), slots, text_plural((uint64_t)slots)) < 0)
         return NULL;
     return text;
+}
+
+int64_t formats_crashed(const json_t *report)
+{
+    const json_t *modes = json_object_get(report, "failure_modes");
+    for (size_t i = 0; i < json_array_size(modes); i++) {
+        const json_t *mode = json_array_get(modes, i);
+        if (strcmp(member_text(mode, "code"), "rubric.malformed_output") == 0)
+            return member_integer(mode, "count");
+    }
+    return 0;
 }

@@ -55,6 +55,10 @@ extern const struct report_format report_formats[FORMATS_N];
 /* The form that the ending of PATH names, in upper or lower case; NULL if none does. */
 const struct report_format *formats_of_path(const char *path);
 
+/* How many results have no score of their own, because their rubric crashed or wrote none: their 0
+ * says nothing of the answer. */
+int64_t formats_crashed(const json_t *report);
+
 /* Writes "--json, --junit, --html and --markdown" into OUT. Returns OUT. */
 #define FORMATS_OPTIONS_MAX 128
 const char *formats_options(char out[FORMATS_OPTIONS_MAX]);

@@ -19,6 +19,7 @@ struct loading {
     struct runreport_file *files;
     struct input input;
     bool fatal;
+    size_t wrong; /* files that could not be read, or lines that are too long */
 };
 
 /* Prints what is wrong with the line read last; after LINES_NAMED it only counts. */
@@ -89,6 +90,7 @@ static void read_all(struct loading *loading)
         case INPUT_WRONG:
             complain("%s", fault.text);
             loading->files[input->next_file - 1].unusable++;
+            loading->wrong++;
             break;
         case INPUT_WAIT: /* never */
         case INPUT_END:
@@ -116,6 +118,8 @@ int load_results(const char *const *files, size_t n, struct results *results,
     input_deinit(&loading.input);
     if (loading.fatal)
         return -EIO;
+    if (results->n == 0 && loading.wrong >= n)
+        return -EIO; /* none of the files could be read, and each has been named */
     if (results->n == 0) {
         complain("%s%s: no result was found", counts[0].name, n > 1 ? " and the other files" : "");
         return -EIO;

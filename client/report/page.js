@@ -446,9 +446,13 @@ function subtitle(report) {
 
 function notices(report) {
   const unusable = report.files.reduce((sum, file) => sum + file.unusable, 0);
+  const crashed = report.failure_modes.filter(({ code }) => code === "rubric.malformed_output")
+    .reduce((sum, { count }) => sum + count, 0);
   return [
     report.mixed ? notice(make("strong", {}, "Mixed populations."),
       " The jobs were isolated in different ways: a mean over their results compares nothing.") : null,
+    crashed > 0 ? notice(`Of ${crashed} of the failed the rubric crashed or wrote no score, so the score of 0 ` +
+      "says nothing of the answer.") : null,
     report.changed_cases > 0 ? notice("Some case ids came with different content; each id counts as one case.") : null,
     unusable > 0 ? notice(`${unusable} line${plural(unusable)} of the input could not be used.`) : null,
   ];

@@ -137,14 +137,33 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
 }
 
 /* Says who may not read NAME, a file of a task class: its owner, who may, reads this. */
-static int refuse_closed(const char *name, enum error_code *ret_code, struct fault *fault)
+static int refuse_closed(int root, const char *name, enum error_code *ret_code, struct fault *fault)
 {
+    _cleanup_free_ char *path = roots_path_of(root);
     fault_set(fault,
               "job.task_class: %s: %s: jobs run as uid %u, which may not read it; "
-              "chmod -R go+rX %.*s",
-              name, strerror(EACCES), geteuid(), (int)strcspn(name, "/"), name);
+              "chmod -R go+rX %.200s%s%.*s",
+              name, strerror(EACCES), geteuid(), path ? path : "", path ? "/" : "",
+              (int)strcspn(name, "/"), name);
     (void)refuse(ret_code, ERROR_NOT_PERMITTED);
     return -EACCES;
+}
+
+/* Says which folder has no NAME. Who gave the folder of a task class wants the one above it. */
+static void describe_missing(int root, const char *name, struct fault *fault)
+{
+    _cleanup_free_ char *path = roots_path_of(root);
+    char *slash = path ? strrchr(path, '/') : NULL;
+    bool is_class = slash > path && faccessat(root, "rubric.py", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!path)
+        fault_set(fault, "job.task_class: %s: %s", name, strerror(ENOENT));
+    else if (!is_class)
+        fault_set(fault, "job.task_class: %.200s has no %s", path, name);
+    else
+        fault_set(fault,
+                  "job.task_class: %.150s has no %s, but a rubric.py of its own: if it is a task "
+                  "class, the bench root is %.*s",
+                  path, name, (int)MIN(slash - path, 150), path);
 }
 
 /* Opens a regular file of the task class with FLAGS. Sets *ret_code unless the file does not exist
@@ -161,10 +180,13 @@ static int open_member(int root, const char *task_class, const char *file, int f
         return refuse(ret_code, ERROR_NOT_PERMITTED);
     }
     if (fd == -EACCES)
-        return refuse_closed(name, ret_code, fault);
+        return refuse_closed(root, name, ret_code, fault);
     if (fd < 0) {
         int r = fd;
-        fault_set(fault, "job.task_class: %s: %s", name, strerror(-r));
+        if (r == -ENOENT)
+            describe_missing(root, name, fault);
+        else
+            fault_set(fault, "job.task_class: %s: %s", name, strerror(-r));
         (void)refuse_for(ret_code, -r, ERROR_RUBRIC_NOT_FOUND);
         return r;
     }
@@ -181,7 +203,7 @@ static int open_member(int root, const char *task_class, const char *file, int f
     if (faccessat(fd, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) < 0) {
         int error = errno;
         if (error == EACCES)
-            return refuse_closed(name, ret_code, fault);
+            return refuse_closed(root, name, ret_code, fault);
         fault_set(fault, "job.task_class: %s: %s", name, strerror(error));
         return refuse_for(ret_code, error, ERROR_NOT_PERMITTED);
     }

@@ -45,6 +45,9 @@ static int make_parent(const char *path, const struct account *owner)
     char copy[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
     (void)snprintf(copy, sizeof(copy), "%s", path);
     const char *parent = dirname(copy);
+    /* A path with a typo must not leave a directory in the root of the file system. */
+    if (strrchr(parent, '/') == parent)
+        return 0;
     /* If this fails, bind() says so. */
     if (mkdir(parent, 0755) == 0 && owner && lchown(parent, owner->uid, owner->gid) < 0)
         return -errno;

@@ -6,7 +6,8 @@
 
 SOURCE is the page, from the root of the sources on; each PAGE is a file or folder of the sources that is installed
 as PLACE, from the folder SHARE on. A link to one of these leads to where it is then, and any other link into the
-sources loses its link, and so does one to a page of a package that need not be installed beside this one. What stands between `<!-- sources -->` and `<!-- /sources -->` is left out, and
+sources loses its link, and so does one to a page of a package that need not be installed beside this one. A file in ELSEWHERE is named by the
+path that the packages give it. What stands between `<!-- sources -->` and `<!-- /sources -->` is left out, and
 `<!-- installed` with a `-->` on a line of its own shows what is between them. Commands name the programs and files
 that are installed."""
 
@@ -17,6 +18,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+# Files of the sources that the packages install elsewhere, and not as pages beside others.
+ELSEWHERE = {
+    "CHANGELOG.md": "/usr/share/doc/rubricd/changelog.gz",
+    "LICENSE": "/usr/share/doc/rubricd/copyright",
+    "client/python/README.md": "/usr/share/doc/python3-rubricd/README.md",
+    "conf/rubricd.conf": "/etc/rubricd/rubricd.conf",
+}
 # Which packages are there if that of a page is.
 BESIDE = {
     "rubricctl": {"rubricctl"},
@@ -51,6 +59,9 @@ def relocate(link, source, places):
             return f"{text} (package {package_of(place)})"
     if image:
         return ""
+    if wanted in ELSEWHERE:
+        named = f"`{ELSEWHERE[wanted]}`"
+        return named if text.strip("`") == wanted else f"{text} ({named})"
     return f"{text} (in the sources)" if text.strip("`") == wanted else text
 
 
@@ -60,6 +71,7 @@ def installed(text, source, places, share):
     text = re.sub(r"<!-- installed\n(.*?)-->\n", r"\1", text, flags=re.S)
     text = LINK.sub(lambda link: relocate(link, source, places), text)
     text = PROGRAMS.sub("", text)
+    text = re.sub(r"(?<![\w/.])proto/schema\b", f"{share}/rubricd/schema", text)
     return re.sub(r"\btests/data/bench\b", f"{share}/rubricd/bench", text)
 
 

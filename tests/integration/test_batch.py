@@ -482,13 +482,13 @@ RUBRIC = {"kind": "rubric", "case": {}, "harness_output": {}}
         (["--limit", "9"], ["a1", "a2", "b1", "b=2"]),
         (["--filter", "a*"], ["a1", "a2"]),
         (["--filter", "?1"], ["a1", "b1"]),
-        (["--filter", "b=2"], ["b=2"]),
+        (["--filter", "id=b=2"], ["b=2"]),
+        (["--filter", "?=2"], ["b=2"]),
         (["--filter", "id=[ab]1"], ["a1", "b1"]),
         (["--filter", "kind=rubric"], ["a2", "b1"]),
         (["--filter", "task_class=qa-*"], ["a2"]),
         (["--filter", "task_class=*", "--filter", "b*"], ["b1"]),
         (["--filter", "kind=rubric", "--limit", "1"], ["a2"]),
-        (["--filter", "nothing"], []),
     ],
 )
 def test_limit_and_filter(batches, daemon_here, options, expected):
@@ -508,6 +508,101 @@ def test_a_filter_without_a_pattern(batches, daemon_here):
     assert complaints(batches.end(process, 2)) == [
         "--filter: expected a pattern, or id=PATTERN, task_class=PATTERN or kind=PATTERN, got \"kind=\""
     ]
+
+
+@pytest.mark.parametrize(
+    "filter, meant",
+    [("task=qa-*", "; did you mean task_class?"), ("Kind=x", "; did you mean kind?"), ("b=2", "")],
+)
+def test_a_filter_with_an_unknown_key(batches, daemon_here, filter, meant):
+    """Such a filter would match no id, and a gate with a typo would find nothing to object to."""
+    batches.write(sandbox("b=2"))
+    process = batches.start("--filter", filter, "--no-reconnect")
+    daemon_here.accept()
+    key = filter.split("=")[0]
+    assert complaints(batches.end(process, 2)) == [
+        f'--filter: unknown key "{key}"{meant} (keys: id, task_class, kind; for an id with a "=" write id={filter})'
+    ]
+    assert not batches.output.exists()
+
+
+@pytest.mark.parametrize(
+    "jobs, options, why",
+    [
+        ([sandbox("j0")], ["--filter", "nothing"], "no job of the input passes --filter"),
+        ([], [], "the input has no jobs"),
+    ],
+    ids=["filtered", "empty"],
+)
+def test_a_run_without_a_job(batches, daemon_here, jobs, options, why):
+    """It has graded nothing, which is not success, and leaves the results of an earlier run."""
+    batches.write(*jobs)
+    batches.output.write_text("earlier\n")
+    process = batches.start("--force", *options)
+    daemon_here.accept()
+    said = batches.end(process, 2)
+    assert complaints(said) == [f"{why}; the results of an earlier run stay in {batches.output}"]
+    assert "no job was graded" in "".join(said)
+    assert batches.output.read_text() == "earlier\n"
+    batches.output.unlink()
+    process = batches.start("--quiet", "--no-fail", *options)
+    daemon_here.accept()
+    assert complaints(batches.end(process, 2)) == [why]
+
+
+@pytest.mark.parametrize("option", [[], ["--force"], ["--resume"]], ids=str)
+def test_results_cannot_go_to_a_directory(batches, daemon_here, option):
+    batches.write(*numbered(1))
+    batches.output.mkdir()
+    process = batches.start(*option)
+    daemon_here.accept()
+    assert complaints(batches.end(process, 2)) == [f"cannot write {batches.output}: Is a directory"]
+
+
+def test_an_id_twice_names_the_line_of_the_first(batches, daemon_here):
+    batches.write(sandbox("a"), sandbox("b"), sandbox("a"))
+    process = batches.start("--quiet")
+    peer = daemon_here.accept()
+    peer.jobs(2)
+    peer.send(result("a"), result("b"))
+    assert complaints(batches.end(process, 2)) == [
+        f'{batches.jobs}:3: id "a" is that of a job still in flight, {batches.jobs}:1'
+    ]
+
+
+@pytest.mark.parametrize(
+    "message, remedy",
+    [
+        ("job.sut: expected an object, got a string",
+         '; for example "sut": {"status": "exception", "detail": "what happened"}'),
+        ("job.limits.memory_bytes: above the ceiling of 4294967296",
+         "; [ceilings] of the daemon's configuration says how much a job may ask for"),
+    ],
+)  # fmt: skip
+def test_a_refused_job_is_told_with_its_remedy(batches, daemon_here, message, remedy):
+    batches.write(sandbox("a"))
+    process = batches.start()
+    peer = daemon_here.accept()
+    peer.jobs(1)
+    peer.send(error("a", "bad_request", message, retriable=False))
+    assert f"{message}{remedy}" in "".join(batches.end(process, 4))
+
+
+def test_bounds_of_a_job_are_not_the_limit_of_a_batch(batches):
+    """--limit of `run` and `sandbox` bounds a job; here it counts jobs."""
+    said = batches.run("--limit", "memory_bytes=64M", status=2)
+    assert said[0] == (
+        'rubricctl: --limit: expected a whole number from 1 to 1000000000, got "memory_bytes=64M"; '
+        'a job is bounded by "limits" in its line'
+    )
+
+
+def test_a_run_that_continues_a_finished_one_has_jobs(batches, daemon_here):
+    batches.write(*numbered(2))
+    ids_run(batches, daemon_here)
+    process = batches.start("--resume")
+    daemon_here.accept()
+    assert complaints(batches.end(process)) == [f"{batches.output} has 2 jobs: 2 passed, 0 failed, 0 errors"]
 
 
 def test_what_a_filter_leaves_out_is_not_gone(batches, daemon_here):

@@ -314,6 +314,17 @@ def test_places_that_cannot_be(tmp_path):
         assert_refused(tmp_path, message, *places(tmp_path, socket_path, work))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root could make it")
+def test_no_directory_is_made_in_the_root_of_the_file_system(tmp_path):
+    absent = Path("/rubricd-test-absent")
+    try:
+        message = f"{absent}/s: bind: No such file or directory"
+        assert_refused(tmp_path, message, *places(tmp_path, absent / "s", tmp_path / "work"))
+        assert not absent.exists()
+    finally:
+        shutil.rmtree(absent, ignore_errors=True)
+
+
 def test_unwritable_directories():
     directory = Path(tempfile.mkdtemp(prefix="rubricd-test-"))
     inside = directory / "inside"

@@ -1255,7 +1255,7 @@ def test_batch(place, fake):
     assert done.returncode == 2
     assert complaints(done) == [
         "jobs.jsonl:3: not JSON: column 1: invalid token near 'x'",
-        'jobs.jsonl:4: id "a" is that of a job still in flight',
+        'jobs.jsonl:4: id "a" is that of a job still in flight, jobs.jsonl:1',
     ]
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     for line in lines:

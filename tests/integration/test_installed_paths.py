@@ -95,3 +95,35 @@ def test_pages_link_only_to_packages_that_are_there_with_theirs(root):
         for page in root.rglob(f"share/doc/{package}/*.md"):
             elsewhere = re.findall(r"\]\(\.\./(rubric[\w-]*)/", page.read_text())
             assert set(elsewhere) <= set(others), page
+
+
+def page(root, name):
+    (path,) = root.rglob(f"share/doc/{name}")
+    return path.read_text("utf-8")
+
+
+def test_pages_name_what_is_installed_elsewhere(root):
+    """Files that are no pages have a place, too, which a reader without the sources can open."""
+    readme = page(root, "rubricd/README.md")
+    for place in (
+        "/etc/rubricd/rubricd.conf",
+        "/usr/share/doc/rubricd/changelog.gz",
+        "/usr/share/doc/python3-rubricd/README.md",
+    ):
+        assert f"`{place}`" in readme, place
+    for absent in ("client/python/README.md", "conf/rubricd.conf (", "CHANGELOG.md", "`proto/schema"):
+        assert absent not in readme, absent
+    assert "[security.md](security.md)" in readme
+    assert "# Security" in page(root, "rubricd/security.md")
+
+
+def test_pages_are_whole_without_the_sources(root):
+    """No page has a step of building, or a sentence without its end, where there is nothing to build."""
+    operating = page(root, "rubricd/operating.md")
+    for absent in ("packaging/build-deb", "packaging/release", "meson setup", "What is in this folder", "<!--"):
+        assert absent not in operating, absent
+    assert "## Starting without systemd" in operating and "bound the memory of jobs" in operating
+    assert page(root, "rubricctl/client.md").rstrip().endswith("no network and no other file.")
+    assert "Then try one case" not in page(root, "rubricd/README.md")
+    (configuration,) = root.rglob("etc/rubricd/rubricd.conf")
+    assert "operating.md" in configuration.read_text("utf-8")

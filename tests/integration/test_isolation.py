@@ -682,6 +682,6 @@ def test_a_rubric_that_cannot_be_read_is_no_verdict(client, bench):
         assert error["code"] == "not_permitted"
         assert error["message"] == (
             f"job.task_class: {name}/rubric.py: Permission denied: jobs run as uid {uid}, which may not read it; "
-            f"chmod -R go+rX {name}"
+            f"chmod -R go+rX {os.path.realpath(bench.root)}/{name}"
         )
         assert error["retriable"] is False

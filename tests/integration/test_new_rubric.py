@@ -56,6 +56,20 @@ def test_what_is_written_works_as_it_is(fresh):
     assert len(done.stdout.splitlines()) == 3
 
 
+@pytest.mark.parametrize(
+    "reported, passed_on",
+    [({"cost_usd": 0.25}, 0.25), ({}, 0), ({"cost_usd": "1"}, 0), ({"cost_usd": True}, 0), ({"cost_usd": -1}, 0)],
+    ids=str,
+)
+def test_the_cost_of_the_harness_is_passed_on(fresh, reported, passed_on):
+    """--cost-cap adds up what rubrics report, and knows of no other cost."""
+    request = {"case": {"expected": 1}, "harness_output": {"answer": "1", **reported}}
+    done = subprocess.run(
+        ["/usr/bin/python3", fresh / "rubric.py"], input=json.dumps(request), capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["cost_usd"] == passed_on
+
+
 def test_its_own_test_leaves_the_digest_as_it_is(fresh):
     before = sorted(path.name for path in fresh.iterdir())
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

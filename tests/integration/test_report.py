@@ -353,6 +353,19 @@ def test_wrong_usage(place, arguments, expected):
 # Input and output
 
 
+def test_a_file_that_is_missing_is_named_once(place):
+    done = place.run("nosuch.jsonl")
+    assert (done.returncode, done.stderr) == (2, "rubricctl: nosuch.jsonl: No such file or directory\n")
+
+
+def test_a_run_against_itself_is_told(place):
+    place.write("r.jsonl", *SOME)
+    (place.directory / "link.jsonl").symlink_to("r.jsonl")
+    done = place.run("r.jsonl", "--against", "link.jsonl")
+    assert done.stderr == "rubricctl: r.jsonl is on both sides of --against: the same file\n"
+    assert done.returncode != 2
+
+
 def test_inputs(place):
     """The command reads several files, compressed ones, and standard input."""
     place.write("r.jsonl.gz", *SOME[:2])
@@ -555,7 +568,8 @@ def test_pairs_are_surer_than_means(place):
 def test_the_same_run_has_no_difference(place):
     """Differences are not proportions, so they have no Wilson interval."""
     place.write("r.jsonl", *SOME)
-    difference = place.json("r.jsonl", "--against", "r.jsonl")["against"]["score_difference"]
+    place.write("again.jsonl", *SOME)
+    difference = place.json("r.jsonl", "--against", "again.jsonl")["against"]["score_difference"]
     assert difference["mean"] == 0 and difference["wilson"] is None
     assert difference["interval"] == {
         "method": "percentile", "low": 0.0, "high": 0.0, "why_not": "all values are equal",
@@ -572,6 +586,21 @@ def test_changed_cases_are_not_paired(place):
     assert (against["changed_cases"], against["changed_ids"], against["paired_cases"]) == (1, ["b"], 2)
     assert against["changed_rubrics"] == ["t"]
     assert "rubric of t has changed" in place.run("after.jsonl", "--against", "before.jsonl").stdout
+    markdown = place.run("--markdown", "after.jsonl", "--against", "before.jsonl").stdout
+    assert "**The rubric of t has changed.**" in markdown
+
+
+def test_crashed_rubrics_are_told_from_wrong_answers(place):
+    """The score of 0 is the bench's fault, not the answer's."""
+    crash = {"code": "rubric.malformed_output", "severity": "block", "detail": "exit status 1"}
+    place.write("r.jsonl", result("a", 0, modes=[crash]), result("b", 0), result("c", 0, modes=[crash]))
+    told = "rubric crashed or wrote no score, so the score of 0 says nothing of the answer"
+    text = " ".join(place.run("r.jsonl").stdout.split())
+    assert f"2 of the failed: the {told}" in text
+    assert f"**Crashed:** of 2 of the failed the {told}." in place.run("--markdown", "r.jsonl").stdout
+    place.write("none.jsonl", result("b", 0))
+    assert "crashed" not in place.run("none.jsonl").stdout.lower()
+    assert "crashed" not in place.run("--markdown", "none.jsonl").stdout.lower()
 
 
 def test_samples_are_averaged_before_they_are_paired(place):

@@ -33,6 +33,13 @@ def grade(case, answer):
     return 1.0, {"is_number": 1.0}, []
 
 
+def cost_usd(harness_output):
+    """Return what the answer cost, as the harness reports it, or 0: --cost-cap adds these up."""
+    cost = harness_output.get("cost_usd")
+    is_number = isinstance(cost, (int, float)) and not isinstance(cost, bool)
+    return cost if is_number and 0 <= cost <= sys.float_info.max else 0
+
+
 def score(case, harness_output):
     """Return the BenchScore of one case."""
     points, breakdown, modes = grade(case, harness_output.get("answer"))
@@ -41,7 +48,7 @@ def score(case, harness_output):
         "score": points,
         "breakdown": breakdown,
         "failure_modes": modes,
-        "cost_usd": 0,
+        "cost_usd": cost_usd(harness_output),
     }
 
 

@@ -53,9 +53,18 @@ static void test_modes(void **state)
     assert_int_equal(output_flush(&output, 0), 0);
     output_close(&output);
     assert_file(place, "one\ntwo\n");
+    /* A run without results leaves those of the one before. */
     assert_int_equal(open_as(place, &output, OUTPUT_OVERWRITE), 0);
+    assert_int_equal(output_flush(&output, 0), 0);
     output_close(&output);
-    assert_file(place, "");
+    assert_file(place, "one\ntwo\n");
+    assert_int_equal(open_as(place, &output, OUTPUT_OVERWRITE), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(output_line(&output, "new", 3), 0);
+        assert_int_equal(output_flush(&output, 0), 0);
+    }
+    output_close(&output);
+    assert_file(place, "new\nnew\n");
 }
 
 static void test_one_writer(void **state)

@@ -331,8 +331,8 @@ static void test_longest_name(void **state)
     char name[256], member[300], message[FAULT_MAX];
     memset(name, 'n', 255);
     name[255] = '\0';
-    (void)snprintf(message, sizeof(message),
-                   "job.task_class: %s/rubric.py: No such file or directory", name);
+    (void)snprintf(message, sizeof(message), "job.task_class: %s has no %s/rubric.py",
+                   at(f, "root"), name);
     expect_class(f, name, &(struct expected){.code = ERROR_RUBRIC_NOT_FOUND, .message = message});
     (void)snprintf(member, sizeof(member), "root/%s", name);
     make_directory(f, member);
@@ -353,16 +353,34 @@ static void test_missing_files(void **state)
     static const struct {
         const char *name, *message;
     } cases[] = {
-        {"none", "job.task_class: none/rubric.py: No such file or directory"},
-        {"empty", "job.task_class: empty/rubric.py: No such file or directory"},
-        {"lists-only", "job.task_class: lists-only/rubric.py: No such file or directory"},
-        {"dangling", "job.task_class: dangling/rubric.py: No such file or directory"},
-        {"file", "job.task_class: file/rubric.py: Not a directory"},
+        {"none", "has no none/rubric.py"},
+        {"empty", "has no empty/rubric.py"},
+        {"lists-only", "has no lists-only/rubric.py"},
+        {"dangling", "has no dangling/rubric.py"},
     };
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        expect_class(
-            f, cases[i].name,
-            &(struct expected){.code = ERROR_RUBRIC_NOT_FOUND, .message = cases[i].message});
+    char message[FAULT_MAX];
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        (void)snprintf(message, sizeof(message), "job.task_class: %s %s", at(f, "root"),
+                       cases[i].message);
+        expect_class(f, cases[i].name,
+                     &(struct expected){.code = ERROR_RUBRIC_NOT_FOUND, .message = message});
+    }
+    expect_class(f, "file",
+                 &(struct expected){.code = ERROR_RUBRIC_NOT_FOUND,
+                                    .message = "job.task_class: file/rubric.py: Not a directory"});
+}
+
+/* Who names the folder of a task class as the bench root learns which one it is. */
+static void test_root_that_is_a_task_class(void **state)
+{
+    const struct fixture *f = *state;
+    char message[FAULT_MAX];
+    make_file(f, "root/rubric.py", "");
+    (void)snprintf(message, sizeof(message),
+                   "job.task_class: %s has no t/rubric.py, but a rubric.py of its own: if it is a "
+                   "task class, the bench root is %s",
+                   at(f, "root"), at(f, ""));
+    expect_class(f, "t", &(struct expected){.code = ERROR_RUBRIC_NOT_FOUND, .message = message});
 }
 
 static void test_links_that_stay_inside(void **state)
@@ -613,8 +631,8 @@ static void expect_closed(const struct fixture *f, const char *file)
     (void)snprintf(
         message, sizeof(message),
         "job.task_class: closed/%s: Permission denied: jobs run as uid %u, which may not "
-        "read it; chmod -R go+rX closed",
-        file, getuid() == 0 ? NOBODY : getuid());
+        "read it; chmod -R go+rX %s",
+        file, getuid() == 0 ? NOBODY : getuid(), at(f, "root/closed"));
     expect_class_as_nobody(f, "closed",
                            &(struct expected){.code = ERROR_NOT_PERMITTED, .message = message});
 }
@@ -1016,6 +1034,7 @@ int main(void)
         ON_TREE(test_plain_files),
         ON_TREE(test_longest_name),
         ON_TREE(test_missing_files),
+        ON_TREE(test_root_that_is_a_task_class),
         ON_TREE(test_links_that_stay_inside),
         ON_TREE(test_links_that_lead_out),
         ON_TREE(test_names_that_lead_out),
