@@ -139,13 +139,13 @@ def post_bytes(body, lines=False):
 
 
 def read_answer(sock):
-    """Reads one answer with a Content-Length; returns its head and its body."""
+    """Reads one answer with a Content-Length and nothing of the next one; returns its head and its body."""
     data = b""
-    while b"\r\n\r\n" not in data:
-        part = sock.recv(1 << 16)
+    while not data.endswith(b"\r\n\r\n"):
+        part = sock.recv(1)
         assert part, f"closed inside a head: {data!r}"
         data += part
-    head, _, body = data.partition(b"\r\n\r\n")
+    head, body = data.removesuffix(b"\r\n\r\n"), b""
     length = int(re.search(rb"Content-Length: (\d+)", head)[1])
     while len(body) < length:
         part = sock.recv(length - len(body))
