@@ -12,9 +12,11 @@ names the build directory."""
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -129,11 +131,18 @@ class Plain:
 
     def execute(self, section, text, seconds):
         command = self.file[section]["command"][0].format(**self.values).split()
+        process = subprocess.Popen(command, cwd=self.directory, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)  # fmt: skip
         try:
-            return subprocess.run(command, cwd=self.directory, env=self.env, input=text, capture_output=True,
-                                  text=True, errors="replace", timeout=seconds, check=False)  # fmt: skip
+            stdout, stderr = process.communicate(text, seconds)
+            return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
         except subprocess.TimeoutExpired:
             return None
+        finally:
+            # What it has started would run on for ever.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 def verdict_of(done, expected):
