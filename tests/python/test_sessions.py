@@ -71,6 +71,40 @@ def test_output_comes_while_a_command_runs(daemon):
     run(work())
 
 
+def test_what_on_output_raises_ends_the_command_alone(daemon):
+    async def work():
+        def fail(stream, data):
+            raise ValueError("not this")
+
+        async with connect(daemon) as grader, grader.session() as session:
+            job = asyncio.ensure_future(grader.run(["/bin/sh", "-c", "sleep 0.5; echo over"]))
+            with pytest.raises(ValueError, match="not this"):
+                await session.exec(["sh", "-c", "while :; do echo x; sleep 0.1; done"], on_output=fail)
+            assert (await session.exec(["echo", "there"])).stdout == b"there\n"
+            assert (await job).passed
+
+    run(work())
+
+
+def test_a_session_that_nobody_waits_for_is_closed(start_daemon):
+    daemon = start_daemon("session.max=1")
+
+    async def work():
+        async with connect(daemon) as grader:
+            for turns in range(4):
+                opening = asyncio.ensure_future(grader.session().__aenter__())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                opening.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await opening
+                # There is room for this one only if no other is open.
+                async with grader.session(wait=20) as session:
+                    assert (await session.exec(["true"])).success
+
+    run(work())
+
+
 def test_commands_of_one_session_take_turns(daemon):
     async def work():
         async with connect(daemon) as grader, grader.session() as session:

@@ -55,13 +55,21 @@ class _Waiter:
         self.answer: "asyncio.Future[Message]" = asyncio.get_running_loop().create_future()
         self.written: Dict[str, List[bytes]] = {"stdout": [], "stderr": []}
         self.on_output = on_output
+        self.failure: Optional[Exception] = None  # what on_output raised
 
-    def take_output(self, message: Message) -> None:
+    def take_output(self, message: Message) -> bool:
+        """Returns whether on_output has just failed; it gets nothing more then."""
         stream, data = message["stream"], base64.b64decode(message["base64"])
+        if self.failure:
+            return False
         if self.on_output:
-            self.on_output(stream, data)
+            try:
+                self.on_output(stream, data)
+            except Exception as error:  # it is the caller's, and must not reach the connection
+                self.failure = error
         elif stream in self.written:
             self.written[stream].append(data)
+        return self.failure is not None
 
 
 class Sessions:
@@ -82,12 +90,25 @@ class Sessions:
             if session:
                 session.end_reason = message["reason"]
         if waiter is None:
-            return False
+            return self._give_back(message)
         if message["type"] == "output":
-            waiter.take_output(message)
+            if waiter.take_output(message):
+                self._cancel(message["id"])
         elif not waiter.answer.done():
             waiter.answer.set_result(message)
         return True
+
+    def _give_back(self, message: Message) -> bool:
+        """Closes a session that nobody waits for any more. Returns whether MESSAGE is of one."""
+        if message["type"] == "session_opened":
+            self._serial += 1
+            request = {"type": "session_close", "id": f"session:{self._serial}", "session": message["session"]}
+            self._engine.send(_json.frame(request))
+            return True
+        return False
+
+    def _cancel(self, id: str) -> None:
+        self._engine.send(_json.frame({"type": "cancel", "id": id}))
 
     def _lose(self, why: str) -> None:
         for session in self._open.values():
@@ -111,13 +132,17 @@ class Sessions:
                 message = await asyncio.shield(waiter.answer)
             except asyncio.CancelledError:
                 if request["type"] == "submit" and not waiter.answer.done():
-                    self._engine.send(_json.frame({"type": "cancel", "id": id}))
+                    self._cancel(id)
                     await asyncio.wait([waiter.answer])
+                elif waiter.answer.done() and not waiter.answer.exception():
+                    self._give_back(waiter.answer.result())
                 raise
         finally:
             del self._waiters[id]
             if waiter.answer.done() and not waiter.answer.cancelled():
                 waiter.answer.exception()  # it may be nobody's by now
+        if waiter.failure:
+            raise waiter.failure
         return _Answer(message, b"".join(waiter.written["stdout"]), b"".join(waiter.written["stderr"]))
 
     async def open(self, fields: Message, wait: Optional[float]) -> "Session":
@@ -206,8 +231,9 @@ class Session:
         on_output: Optional[OnOutput] = None,
     ) -> Command:
         """Runs the program ARGV to its end. With ON_OUTPUT, what it writes goes to on_output(stream,
-        data) as it comes, and not into the result. Raises SessionClosed if the session has ended. If
-        the task is cancelled, so is the command."""
+        data) as it comes, and not into the result; what that raises cancels the command, and comes out
+        of here. Raises SessionClosed if the session has ended. If the task is cancelled, so is the
+        command."""
         if isinstance(argv, (str, bytes)):
             raise InvalidJob("exec.argv", "expected a list of words; for a shell: ['sh', '-c', text]")
         limits = {"wall_clock": timeout, "output_bytes": output_bytes}
