@@ -45,10 +45,44 @@ bool guard_origin_is_local(const char *origin)
     return false;
 }
 
+/* Whether NAME has only characters that names of headers may have. */
+static bool is_token(const char *name)
+{
+    static const char characters[] = "!#$%&'*+-.^_`|~0123456789"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    return name[0] != '\0' && name[strspn(name, characters)] == '\0';
+}
+
+static bool is_number(const char *value)
+{
+    return value[0] != '\0' && value[strspn(value, "0123456789")] == '\0';
+}
+
+static bool has_control(const char *value)
+{
+    for (; *value != '\0'; value++)
+        if (((unsigned char)*value < ' ' && *value != '\t') || *value == 0x7f)
+            return true;
+    return false;
+}
+
+/* Whether NAME is WANTED with something behind it: libmicrohttpd 0.9 joins "Content-Length:" and a
+ * second line " 44" to a header of the name "Content-Length44". */
+static bool is_joined(const char *name, const char *wanted)
+{
+    size_t n = strlen(wanted);
+    return strncasecmp(name, wanted, n) == 0 && name[n] != '\0';
+}
+
 void guard_count_framing(struct guard_framing *framing, const char *name, const char *value)
 {
+    bool is_length = strcasecmp(name, "Content-Length") == 0;
+    if (!is_token(name) || (value && has_control(value)) ||
+        (is_length && (!value || !is_number(value))) || is_joined(name, "Content-Length") ||
+        is_joined(name, "Transfer-Encoding"))
+        framing->is_odd = true;
     framing->hosts += strcasecmp(name, "Host") == 0;
-    framing->lengths += strcasecmp(name, "Content-Length") == 0;
+    framing->lengths += is_length;
     if (strcasecmp(name, "Transfer-Encoding") == 0) {
         framing->encodings++;
         framing->encoding = value ? value : "";
@@ -57,7 +91,7 @@ void guard_count_framing(struct guard_framing *framing, const char *name, const 
 
 bool guard_framing_is_clear(const struct guard_framing *framing)
 {
-    if (framing->hosts > 1 || framing->lengths + framing->encodings > 1)
+    if (framing->is_odd || framing->hosts > 1 || framing->lengths + framing->encodings > 1)
         return false;
     return !framing->encoding || strcasecmp(framing->encoding, "chunked") == 0;
 }

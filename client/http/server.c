@@ -239,7 +239,8 @@ static bool check_framing(struct exchange *exchange)
         return true;
     exchange->closes = true;
     exchange_fail(exchange, MHD_HTTP_BAD_REQUEST, "bad_request",
-                  "expected one Host, and one Content-Length or \"Transfer-Encoding: chunked\"",
+                  "expected one Host, and one Content-Length or \"Transfer-Encoding: chunked\", "
+                  "each header in a line and without a space in its name",
                   false);
     return false;
 }

@@ -375,6 +375,12 @@ def test_broken_requests(start, text):
         b"Transfer-Encoding: gzip, chunked\r\n",
         b"Transfer-Encoding: xchunked\r\nContent-Length: 44\r\n",
         b"Host: evil.example\r\nContent-Length: 44\r\n",
+        b"Content-Length:\r\n 44\r\n",
+        b"Content-Length : 44\r\n",
+        b"Content-Length: 44\r\n \t x\r\n",
+        b"Transfer-Encoding:\r\n chunked\r\n",
+        b"Transfer-Encoding : chunked\r\nContent-Length: 44\r\n",
+        b"X: a\rContent-Length: 3\r\nContent-Length: 44\r\n",
     ],
 )
 def test_a_body_that_a_proxy_may_see_otherwise(daemon, gateway, headers):

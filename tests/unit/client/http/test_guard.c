@@ -82,6 +82,21 @@ static void test_framing(void **state)
         assert_false(is_clear((const char *const[]){"Transfer-Encoding", encodings[i], NULL}));
 }
 
+static void test_what_others_may_read_in_another_way(void **state)
+{
+    static const char *const lengths[] = {"", " 5", "5 ", "+5", "5, 5", "0x5", "5\t"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+        assert_false(is_clear((const char *const[]){"Content-Length", lengths[i], NULL}));
+    assert_false(is_clear((const char *const[]){"Content-Length ", "5", NULL}));
+    assert_false(is_clear((const char *const[]){"Content-Length44", "", NULL}));
+    assert_false(is_clear((const char *const[]){"transfer-encodingchunked", "", NULL}));
+    assert_false(is_clear((const char *const[]){"X\ty", "z", NULL}));
+    assert_false(is_clear((const char *const[]){"", "z", NULL}));
+    assert_false(is_clear((const char *const[]){"X", "a\rContent-Length: 3", NULL}));
+    assert_true(is_clear((const char *const[]){"X-a_b.1", "a\tb \xc3\xa4", NULL}));
+}
+
 static void test_bearers(void **state)
 {
     (void)state;
@@ -107,8 +122,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts),   cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_framing), cmocka_unit_test(test_bearers),
-        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_framing), cmocka_unit_test(test_what_others_may_read_in_another_way),
+        cmocka_unit_test(test_bearers), cmocka_unit_test(test_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
