@@ -76,6 +76,15 @@ static void remove_tree(const struct benchcache *cache, const char *name)
         walk(path, remove_entry, NULL);
 }
 
+/* Whether PATH beneath AT still leads to the directory that FD is open on; FLAGS as of fstatat().
+ */
+static bool leads_to(int at, const char *path, int flags, int fd)
+{
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && fstatat(at, path, &named, flags) == 0 &&
+           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
 /* Opens the directory NAME and locks it. -EWOULDBLOCK: others have it; -ENOENT: it has gone. */
 static int open_locked(const struct benchcache *cache, const char *name, int how)
 {
@@ -108,11 +117,8 @@ static bool try_remove(const struct benchcache *cache, const char *name)
  * FD. Its files stay for as long as somebody has it locked. */
 static void put_away(const struct benchcache *cache, const char *name, int take_fd)
 {
-    struct stat opened, named;
     char old[32];
-    bool is_it = fstat(take_fd, &opened) == 0 &&
-                 fstatat(cache->fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-                 opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+    bool is_it = leads_to(cache->fd, name, AT_SYMLINK_NOFOLLOW, take_fd);
     name_own(OLD, old);
     is_it = is_it && renameat(cache->fd, name, cache->fd, old) == 0;
     (void)close_fd(take_fd);
@@ -290,9 +296,7 @@ static int open_directory(const char *path, struct fault *fault)
 /* Somebody may have removed the cache, or have put another directory in its place. */
 static int open_again(struct benchcache *cache)
 {
-    struct stat opened, named;
-    if (fstat(cache->fd, &opened) == 0 && stat(cache->path, &named) == 0 &&
-        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
+    if (leads_to(AT_FDCWD, cache->path, 0, cache->fd))
         return 0;
     int fd = open_directory(cache->path, NULL);
     if (fd < 0)

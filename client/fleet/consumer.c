@@ -44,16 +44,11 @@ json_t *consumer_read(natsMsg *reply)
     return r < 0 ? NULL : info;
 }
 
-bool consumer_is_gone(natsMsg *reply, const char *run, int64_t priority)
+bool consumer_has_nothing(const json_t *info)
 {
-    _cleanup_json_ json_t *info = consumer_read(reply);
-    const json_t *code = json_object_get(json_object_get(info, "error"), "err_code");
-    if (json_integer_value(code) != JSConsumerNotFoundErr)
-        return false;
-    complain("run %s: its consumer of priority %" PRId64
-             " is gone from the NATS server; making it again",
-             run, priority);
-    return true;
+    return info && !json_object_get(info, "error") &&
+           json_integer_value(json_object_get(info, "num_pending")) == 0 &&
+           json_integer_value(json_object_get(info, "num_ack_pending")) == 0;
 }
 
 /* If the server refuses, which one alone does, the next looks try again. */
@@ -62,26 +57,28 @@ static bool on_stepped_down(_unused_ void *arg, _unused_ natsMsg *reply)
     return false;
 }
 
-static bool has_nothing(natsMsg *reply)
+bool consumer_is_gone(struct consumer_watch *watch, struct bus *bus, const char *run,
+                      int64_t priority, natsMsg *reply)
 {
     _cleanup_json_ json_t *info = consumer_read(reply);
-    return info && !json_object_get(info, "error") &&
-           json_integer_value(json_object_get(info, "num_pending")) == 0 &&
-           json_integer_value(json_object_get(info, "num_ack_pending")) == 0;
-}
-
-void consumer_look(struct consumer_stall *stall, struct bus *bus, const char *run, int64_t priority,
-                   natsMsg *reply, bool waits)
-{
-    stall->looks = waits && has_nothing(reply) ? stall->looks + 1 : 0;
-    if (stall->looks < STALLED_LOOKS)
-        return;
-    stall->looks = 0;
+    const json_t *code = json_object_get(json_object_get(info, "error"), "err_code");
+    watch->looks = watch->waits && consumer_has_nothing(info) ? watch->looks + 1 : 0;
+    watch->waits = false;
+    if (json_integer_value(code) == JSConsumerNotFoundErr) {
+        complain("run %s: its consumer of priority %" PRId64
+                 " is gone from the NATS server; making it again",
+                 run, priority);
+        return true;
+    }
+    if (watch->looks < STALLED_LOOKS)
+        return false;
+    watch->looks = 0;
     complain("run %s: its consumer of priority %" PRId64
              " delivers nothing although jobs wait; having another NATS server lead it (one whose "
              "copy of the queue lags for long, see rubricctl fleet status, needs a restart)",
              run, priority);
     (void)consumer_ask(bus, run, priority, "CONSUMER.LEADER.STEPDOWN", on_stepped_down, NULL);
+    return false;
 }
 
 void consumer_wake_workers(struct bus *bus)

@@ -21,22 +21,22 @@ uint64_t consumer_create(struct bus *bus, const char *run, int64_t priority, con
 /* Returns what the server says of a consumer, to be released; NULL if it is no JSON. */
 json_t *consumer_read(natsMsg *reply);
 
-/* Whether the server says in REPLY, to "CONSUMER.INFO", that there is no such consumer, which
- * somebody has deleted then; says so. */
-bool consumer_is_gone(natsMsg *reply, const char *run, int64_t priority);
+/* Whether INFO, of a consumer, says that it has nothing to deliver and nothing in work. */
+bool consumer_has_nothing(const json_t *info);
 
-/* How often in a row a consumer had nothing to deliver although jobs of it wait. */
-struct consumer_stall {
-    unsigned looks;
+/* What a front knows of a consumer from one check to the next. */
+struct consumer_watch {
+    bool waits;     /* jobs that the queue took long ago have no answer; noted by the front */
+    unsigned looks; /* so often in a row it had nothing although jobs wait */
 };
 
-/* Takes REPLY, to "CONSUMER.INFO". WAITS: jobs that the queue took a minute ago or earlier have no
- * answer. If the consumer nevertheless has nothing to deliver, twice in a row, has another server
- * lead it, and says so: after a server has lost its disk its copy of the queue may lag for good
- * (seen with nats-server 2.9), and a consumer that this server leads delivers none of what lacks.
- */
-void consumer_look(struct consumer_stall *stall, struct bus *bus, const char *run, int64_t priority,
-                   natsMsg *reply, bool waits);
+/* Takes REPLY, to "CONSUMER.INFO". Returns whether there is no such consumer, which somebody has
+ * deleted then, and says so: the front makes it again. If it has nothing to deliver although jobs
+ * wait, twice in a row, has another server lead it, and says so: after a server has lost its disk
+ * its copy of the queue may lag for good (seen with nats-server 2.9), and a consumer that this
+ * server leads delivers none of what lacks. */
+bool consumer_is_gone(struct consumer_watch *watch, struct bus *bus, const char *run,
+                      int64_t priority, natsMsg *reply);
 
 /* Has the workers look at the list of consumers. */
 void consumer_wake_workers(struct bus *bus);

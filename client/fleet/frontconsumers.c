@@ -63,20 +63,15 @@ static bool on_checked(void *arg, natsMsg *reply)
 {
     struct frontconsumer *consumer = arg;
     const struct frontconsumers *all = consumer->all;
-    if (all->is_ending)
-        return false;
-    if (consumer_is_gone(reply, all->run, consumer->priority))
+    if (!all->is_ending &&
+        consumer_is_gone(&consumer->watch, all->bus, all->run, consumer->priority, reply))
         create(consumer);
-    else
-        consumer_look(&consumer->stall, all->bus, all->run, consumer->priority, reply,
-                      consumer->waits);
-    consumer->waits = false;
     return false;
 }
 
 void frontconsumers_note_waiting(struct frontconsumers *all, int64_t priority)
 {
-    all->each[priority - NAMES_PRIORITY_MIN].waits = true;
+    all->each[priority - NAMES_PRIORITY_MIN].watch.waits = true;
 }
 
 void frontconsumers_check(struct frontconsumers *all)
@@ -94,9 +89,7 @@ static bool on_left(void *arg, natsMsg *reply)
     _cleanup_json_ json_t *info = consumer_read(reply);
     char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
     all->n_ending--;
-    if (!info || json_object_get(info, "error") ||
-        json_integer_value(json_object_get(info, "num_pending")) > 0 ||
-        json_integer_value(json_object_get(info, "num_ack_pending")) > 0)
+    if (!consumer_has_nothing(info))
         return false;
     names_consumer(all->run, consumer->priority, name);
     api_subject("CONSUMER.DELETE", bus_fleet(all->bus), STREAM_JOBS, name, subject,

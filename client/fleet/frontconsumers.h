@@ -11,8 +11,7 @@ struct frontconsumer {
     struct frontconsumers *all;
     int64_t priority;
     bool is_used;
-    bool waits; /* jobs that the queue took long ago have no answer */
-    struct consumer_stall stall;
+    struct consumer_watch watch;
 };
 
 struct frontconsumers {

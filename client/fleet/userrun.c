@@ -92,9 +92,7 @@ static bool on_left(void *arg, natsMsg *reply)
     consumer->request = 0;
     if (answer.outcome != API_OK) {
         end(consumer);
-    } else if (consumer->is_wanted ||
-               json_integer_value(json_object_get(info, "num_pending")) > 0 ||
-               json_integer_value(json_object_get(info, "num_ack_pending")) > 0) {
+    } else if (consumer->is_wanted || !consumer_has_nothing(info)) {
         consumer->is_wanted = false;
         enter(consumer, USERRUN_THERE); /* the next tick asks again */
     } else {
@@ -121,20 +119,15 @@ static bool on_checked(void *arg, natsMsg *reply)
     struct userrun_consumer *consumer = arg;
     const struct userrun *run = consumer->run;
     consumer->check = 0;
-    if (consumer->state != USERRUN_THERE)
-        return false;
-    if (consumer_is_gone(reply, run->name, consumer->priority))
+    if (consumer->state == USERRUN_THERE &&
+        consumer_is_gone(&consumer->watch, run->bus, run->name, consumer->priority, reply))
         create(consumer);
-    else
-        consumer_look(&consumer->stall, run->bus, run->name, consumer->priority, reply,
-                      consumer->waits);
-    consumer->waits = false;
     return false;
 }
 
 void userrun_note_waiting(struct userrun *run, int64_t priority)
 {
-    run->consumers[priority - NAMES_PRIORITY_MIN].waits = true;
+    run->consumers[priority - NAMES_PRIORITY_MIN].watch.waits = true;
 }
 
 void userrun_check(struct userrun *run)

@@ -40,8 +40,7 @@ struct userrun_consumer {
     bool is_wanted; /* a job came while it was on its way out */
     uint64_t request;
     uint64_t check; /* the request whether it is there; 0: none */
-    bool waits;     /* jobs that the queue took long ago have no answer */
-    struct consumer_stall stall;
+    struct consumer_watch watch;
 };
 
 struct userrun {

@@ -299,14 +299,21 @@ def test_the_cache_cannot_hold_it(fleet, helped, tmp_path):
     assert "the rubric of h cannot run here: " in fleet.workers[0].log()
 
 
+def store_directory(fleet, file):
+    """Stores a rubric's directory that has FILE alone, whatever its name, and returns its digest."""
+    content = hashlib.sha256(b"x").hexdigest()
+    manifest = f"rubric-directory 1\n{content} 1 - {file}\n".encode()
+    digest = hashlib.sha256(manifest).hexdigest()
+    with fleet.server.connect() as nats:
+        nats.request(f"rubricd.inputs.{digest}.0", manifest)
+        nats.request(f"rubricd.inputs.{content}.0", b"x")
+    return digest
+
+
 def test_a_copy_that_the_daemon_cannot_use(fleet, helped, tmp_path):
     """A directory without a rubric is fetched in vain: the job goes back, and the error says why."""
     add_host(fleet, "a", f"rubric.allowed_roots={fleet.directory}/cache-a")
-    manifest = f"rubric-directory 1\n{hashlib.sha256(b'x').hexdigest()} 1 - other.py\n".encode()
-    name = hashlib.sha256(manifest).hexdigest()
-    with fleet.server.connect() as nats:
-        nats.request(f"rubricd.inputs.{name}.0", manifest)
-        nats.request(f"rubricd.inputs.{hashlib.sha256(b'x').hexdigest()}.0", b"x")
+    name = store_directory(fleet, "other.py")
     jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped, "rubric_digest": name}])
     done = fleet.run("batch", "--retries", "0", "--output", tmp_path / "out", jobs)
     assert done.returncode == 4, done.stderr
@@ -333,11 +340,7 @@ def test_a_name_that_leads_out_of_the_cache(fleet, helped, bench, tmp_path):
     add_host(fleet, "a")
     digest = digest_of(bench.root / "h")
     # What a front would never send: the list of a directory with a name that leads out of it.
-    evil = f"rubric-directory 1\n{hashlib.sha256(b'x').hexdigest()} 1 - ../../../evil\n".encode()
-    name = hashlib.sha256(evil).hexdigest()
-    with fleet.server.connect() as nats:
-        nats.request(f"rubricd.inputs.{name}.0", evil)
-        nats.request(f"rubricd.inputs.{hashlib.sha256(b'x').hexdigest()}.0", b"x")
+    name = store_directory(fleet, "../../../evil")
     jobs = write_jobs(tmp_path / "jobs", [{"id": "x", **helped, "rubric_digest": name}])
     done = fleet.run("batch", "--retries", "0", "--output", tmp_path / "out", jobs)
     assert done.returncode == 4

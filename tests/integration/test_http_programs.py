@@ -6,8 +6,9 @@ import base64
 import json
 
 import pytest
-from conftest import open_up, wait_until
+from conftest import wait_until
 from http_gateway import Gateway, make_gateway, make_start, need_gateway  # noqa: F401
+from test_languages import Languages
 from test_reload import reloaded
 
 pytestmark = pytest.mark.cold
@@ -233,41 +234,19 @@ def test_what_the_daemon_refuses_of_piston(gateway):
 
 # --- languages that the host lacks ---------------------------------------------------------------
 
-LACKING = """\
-[language]
-aliases = {name}-alias
-source = main.{name}
-package = {name}-lang
-version = {program} --version
-{compile}
-[run]
-command = {program} {{source}}
-[hello]
-|hello
-"""
-
 
 class Lacking:
     """A daemon and a gateway with languages of the test: xx has an interpreter and a compiler that are not
     installed, yy an interpreter. Programs that are installed come with write()."""
 
     def __init__(self, directory, start_daemon):
-        self.files, self.programs = directory / "languages", directory / "programs"
-        for path in (self.files, self.programs):
-            path.mkdir()
-            open_up(path)
-        compiler = f"[compile]\ncommand = {self.programs}/xxc {{source}}\nartefact = main"
-        for name, more in (("xx", compiler), ("yy", "")):
-            text = LACKING.format(name=name, program=self.programs / name, compile=more)
-            (self.files / f"{name}.conf").write_text(text)
-        settings = [f"languages.directory={self.files}", f"isolation.readable={self.programs}"]
+        languages = Languages(directory)
+        self.programs, self.write = languages.programs, languages.write
+        languages.add("xx", more=f"[compile]\ncommand = {self.programs}/xxc {{source}}\nartefact = main")
+        languages.add("yy")
+        settings = [languages.setting, f"isolation.readable={self.programs}"]
         self.daemon = start_daemon(*settings, "languages.ask_versions=yes")
-        self.gateway = Gateway(directory, self.daemon.socket, f"languages={self.files}")
-
-    def write(self, name, script):
-        program = self.programs / name
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
+        self.gateway = Gateway(directory, self.daemon.socket, f"languages={languages.files}")
 
     def reload(self):
         with self.daemon.connect() as client:

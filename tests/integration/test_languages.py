@@ -40,11 +40,16 @@ class Languages:
 
     def add(self, name, script=None, more="", program=None):
         """Adds a language. SCRIPT stands for its compiler; None: it is not installed."""
-        program = program or self.programs / name
-        (self.files / f"{name}.conf").write_text(FILE.format(name=name, program=program, more=more))
+        text = FILE.format(name=name, program=program or self.programs / name, more=more)
+        (self.files / f"{name}.conf").write_text(text)
         if script is not None:
-            program.write_text(f"#!/bin/sh\n{script}\n")
-            program.chmod(0o755)
+            self.write(program or name, script)
+
+    def write(self, name, script):
+        """Installs a program."""
+        program = self.programs / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
 
 
 @pytest.fixture(name="languages")
