@@ -62,6 +62,7 @@ struct bus {
     pthread_mutex_t lock;
     STAILQ_HEAD(, arrival) arrivals;
     bool is_closed, is_lost, is_back;
+    bool is_ending;    /* nobody will take what arrives now */
     char refusal[256]; /* what the server has refused; "": nothing */
 };
 
@@ -70,6 +71,12 @@ struct bus {
 static void wake(struct bus *bus)
 {
     (void)eventfd_write(bus->event_fd, 1);
+}
+
+static void free_arrival(struct arrival *arrival)
+{
+    natsMsg_Destroy(arrival->message);
+    free(arrival);
 }
 
 static void arrive(struct bus *bus, struct watch *watch, natsMsg *take_message)
@@ -81,10 +88,13 @@ static void arrive(struct bus *bus, struct watch *watch, natsMsg *take_message)
     }
     *arrival = (struct arrival){.message = take_message, .watch = watch};
     (void)pthread_mutex_lock(&bus->lock);
-    bool was_empty = STAILQ_EMPTY(&bus->arrivals);
-    STAILQ_INSERT_TAIL(&bus->arrivals, arrival, link);
+    bool was_empty = STAILQ_EMPTY(&bus->arrivals), is_ending = bus->is_ending;
+    if (!is_ending)
+        STAILQ_INSERT_TAIL(&bus->arrivals, arrival, link);
     (void)pthread_mutex_unlock(&bus->lock);
-    if (was_empty)
+    if (is_ending)
+        free_arrival(arrival);
+    else if (was_empty)
         wake(bus);
 }
 
@@ -305,8 +315,7 @@ static void take_arrivals(struct bus *bus, int64_t now)
             arrival->watch->take(arrival->watch->arg, arrival->message);
         else
             take_reply(bus, arrival->message, now);
-        natsMsg_Destroy(arrival->message);
-        free(arrival);
+        free_arrival(arrival);
     }
 }
 
@@ -376,6 +385,10 @@ static int subscribe_inbox(struct bus *bus)
 
 static void disconnect(struct bus *bus)
 {
+    /* First, since it ends the library's thread that reads. That one looks a subscription up and
+     * uses it without a reference (natsConn_processMsg() of 3.4), so none may be freed while it
+     * runs. */
+    natsConnection_Close(bus->connection);
     struct watch *watch;
     SLIST_FOREACH(watch, &bus->watches, link)
     {
@@ -529,13 +542,17 @@ int bus_open(const struct bus_options *options, bool patient, struct bus **ret, 
     return 0;
 }
 
-static void free_arrivals(struct bus *bus)
+/* A subscription's thread may be about to call back still: what arrives from now on is freed at
+ * once. It is done while the library is open, which messages need even to be freed. */
+static void end_arrivals(struct bus *bus)
 {
+    (void)pthread_mutex_lock(&bus->lock);
+    bus->is_ending = true;
+    (void)pthread_mutex_unlock(&bus->lock);
     struct arrival *arrival;
     while ((arrival = STAILQ_FIRST(&bus->arrivals)) != NULL) {
         STAILQ_REMOVE_HEAD(&bus->arrivals, link);
-        natsMsg_Destroy(arrival->message);
-        free(arrival);
+        free_arrival(arrival);
     }
 }
 
@@ -547,7 +564,7 @@ struct bus *bus_free(struct bus *bus)
         (void)natsConnection_FlushTimeout(bus->connection, REOPEN_MS);
     disconnect(bus);
     requests_deinit(&bus->requests);
-    free_arrivals(bus);
+    end_arrivals(bus);
     nats_CloseAndWait(REOPEN_MS); /* after it no thread of the library calls back */
     while (!SLIST_EMPTY(&bus->watches)) {
         struct watch *watch = SLIST_FIRST(&bus->watches);
