@@ -18,12 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RUBRICD_BUILD", ROOT / "build"))
 RUBRICD = BUILD / "daemon" / "rubricd"
 RUBRICCTL = BUILD / "client" / "rubricctl"
-FORK_LOOP = BUILD / "tests" / "fork-loop"
-MESSAGE_LOOP = BUILD / "tests" / "message-loop"
-ECHO_LOOP = BUILD / "tests" / "echo-loop"
-EXIT0 = BUILD / "tests" / "exit0"
+# The programs that are no part of rubricd: what jobs run, and what drives the daemon.
+PROGRAMS = Path(os.environ.get("RUBRICD_BENCH_PROGRAMS", BUILD / "tests"))
+FORK_LOOP = PROGRAMS / "fork-loop"
+MESSAGE_LOOP = PROGRAMS / "message-loop"
+ECHO_LOOP = PROGRAMS / "echo-loop"
+FEED_LOOP = PROGRAMS / "feed-loop"
+EXIT0 = PROGRAMS / "exit0"
 # Linked without a C library.
-EXIT0_BARE = BUILD / "tests" / "exit0-bare"
+EXIT0_BARE = PROGRAMS / "exit0-bare"
 PYTHON = "/usr/bin/python3"
 # The environment that the daemon gives to rubrics. The baselines' rubrics get the same.
 SCRUBBED_ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8"}

@@ -19,10 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import BUILD, PROCESSORS, PYTHON, SCRUBBED_ENV, Daemon, NotMeasured, run_loop
+from bench import FEED_LOOP, PROCESSORS, PYTHON, SCRUBBED_ENV, Daemon, NotMeasured, run_loop
 from table import Row, at_least, main, ratios
 
-FEED_LOOP = BUILD / "tests" / "feed-loop"
 COMPILE = ["g++", "-O2", "-std=gnu++17", "-o"]  # as conf/languages.d/cpp.conf has it
 # A program sees the system's own files read-only, its own directory, and nothing else.
 BUBBLEWRAP = ["--unshare-all", "--new-session", "--die-with-parent", "--ro-bind", "/usr", "/usr",

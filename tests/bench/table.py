@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 
+import compare
 from bench import BUILD, Daemon, NotMeasured
 
 ITEMS = {
@@ -29,6 +30,7 @@ ITEMS = {
     "m": "programs to plain loops",
 }
 HEAD = ("", "what", "median (least to most)", "goal", "")
+COMPARISON_HEAD = ("", "what", "this build", "the other", "ratio (95 % interval)", "")
 
 
 @dataclass
@@ -157,7 +159,7 @@ class Processors:
 
     def besides(self):
         whole, busy, stolen, ours = (now - before for now, before in zip(self._now(), self.before))
-        others = max(busy - ours, 0)
+        others, whole = max(busy - ours, 0), max(whole, 0.01)  # a tick of the clock, at least
         return f"{others / whole:.0%} of the processors' time; {stolen / whole:.0%} taken by the host of this machine"
 
 
@@ -186,20 +188,30 @@ def surroundings():
 # --- output -------------------------------------------------------------------------------------
 
 
-def text_lines(around, rows):
-    cells = [HEAD, *(row.cells() for row in rows)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(HEAD))]
+def text_lines(around, head, cells):
+    lines = [head, *cells]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     yield from (f"{name}: {value}" for name, value in around.items())
     yield ""
-    for line in cells:
+    for line in lines:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths)).rstrip()
 
 
-def markdown_lines(around, rows):
+def markdown_lines(around, head, cells):
     yield from ("| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in around.items()), "")
-    yield f"| {' | '.join(HEAD)} |"
-    yield "|---" * len(HEAD) + "|"
-    yield from (f"| {' | '.join(row.cells())} |" for row in rows)
+    yield f"| {' | '.join(head)} |"
+    yield "|---" * len(head) + "|"
+    yield from (f"| {' | '.join(line)} |" for line in cells)
+
+
+def comparison_cells(row):
+    what = f"{row.what}, {row.unit}" if row.unit else row.what
+    if row.missing:
+        return row.item, what, "", "", row.missing, ""
+    ratio = "no ratio to 0"
+    if row.ratio is not None:
+        ratio = f"{row.ratio:.3f} " + ("({:.3f} to {:.3f})".format(*row.bounds) if row.bounds else "(too few rounds)")
+    return row.item, what, number(row.ours), number(row.theirs), ratio, "differs" if row.differs() else ""
 
 
 def replace_in_page(path, lines):
@@ -225,28 +237,58 @@ def collect(measures, scale):
             yield Row("", f"{item}: {what}" if item != "__main__" else what, missing=" ".join(str(why).split())[:400])
 
 
-def main(description, *measures):
-    """Runs a benchmark from the command line. Exits with 1 if something could not be measured."""
+def measured_here(measures, options):
+    """Measures this build. Returns its surroundings, the head and the cells of its table, and what to keep."""
+    rows, processors = [], Processors()
+    around = surroundings()
+    for row in collect(measures, Scale(options.quick)):
+        rows.append(row)
+        print("  ".join(cell for cell in row.cells() if cell), file=sys.stderr, flush=True)
+    around["other work meanwhile"] = processors.besides()
+    return around, HEAD, [row.cells() for row in rows], rows
+
+
+def measured_in_turn(measures, options):
+    """Measures this build and the one that --compare names, part by part."""
+    rows, processors = [], Processors()
+    around = {**surroundings(), "compared with": options.compare,
+              "rounds": f"{options.rounds} with each build, in turn"}  # fmt: skip
+    scripts = dict.fromkeys(measure.__code__.co_filename for measure in measures)
+    for row in compare.run(scripts, options.compare, options.rounds, ["--quick"]):
+        rows.append(row)
+        print("  ".join(cell for cell in comparison_cells(row) if cell), file=sys.stderr, flush=True)
+    around["other work meanwhile"] = processors.besides()
+    return around, COMPARISON_HEAD, [comparison_cells(row) for row in rows], rows
+
+
+def options_of(description):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and jobs: to see that it works")
     parser.add_argument("--json", metavar="FILE", help="write all values there, too")
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
     parser.add_argument("--page", metavar="FILE", help="put that table into FILE, between its marks")
+    parser.add_argument("--compare", metavar="BUILD", help="run each part with this build and that one in turn, and print\n"
+                        "the ratios")  # fmt: skip
+    parser.add_argument("--rounds", metavar="N", type=int, default=compare.ROUNDS,
+                        help=f"of --compare: turns of each build ({compare.ROUNDS})")  # fmt: skip
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds: at least 1")
+    return options
+
+
+def main(description, *measures):
+    """Runs a benchmark from the command line. Exits with 1 if something could not be measured."""
+    options = options_of(description)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no daemon stays behind
-    rows, processors = [], Processors()
     try:
-        around = surroundings()
+        around, head, cells, rows = (measured_in_turn if options.compare else measured_here)(measures, options)
     except NotMeasured as why:
         sys.exit(f"not measured: {why}")
-    for row in collect(measures, Scale(options.quick)):
-        rows.append(row)
-        print("  ".join(cell for cell in row.cells() if cell), file=sys.stderr, flush=True)
-    around["other work meanwhile"] = processors.besides()
-    lines = list((markdown_lines if options.markdown else text_lines)(around, rows))
+    lines = list((markdown_lines if options.markdown else text_lines)(around, head, cells))
     print("\n" + "\n".join(lines))
     if options.page:
-        replace_in_page(options.page, markdown_lines(around, rows))
+        replace_in_page(options.page, markdown_lines(around, head, cells))
     if options.json:
         with open(options.json, "w") as out:
             json.dump({**around, "rows": [row.record() for row in rows]}, out, indent=1)

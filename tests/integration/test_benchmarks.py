@@ -3,6 +3,9 @@
 something cannot be measured. No test here judges a duration."""
 
 import json
+import math
+import os
+import random
 import subprocess
 import sys
 
@@ -16,6 +19,7 @@ BENCH = ROOT / "tests" / "bench"
 sys.path.insert(0, str(BENCH))
 import bench  # noqa: E402
 import code_rate  # noqa: E402
+import compare  # noqa: E402
 import program_rate  # noqa: E402
 import protocol_rate  # noqa: E402
 import rubric_rate  # noqa: E402
@@ -216,3 +220,83 @@ def test_a_missing_build_is_reported(monkeypatch):
     monkeypatch.setattr(bench, "RUBRICD", BUILD / "no-such-daemon")
     with pytest.raises(bench.NotMeasured, match="no-such-daemon: name a build with RUBRICD_BUILD"):
         bench.Daemon()
+
+
+# --- two builds in turn ----------------------------------------------------------------------
+
+
+def test_who_goes_first_alternates():
+    assert list(compare.order(3)) == [True, False, False, True, True, False]
+
+
+@pytest.mark.parametrize("count, rank", [(5, None), (6, 1), (8, 1), (9, 2), (12, 3), (15, 4), (20, 6), (30, 10)])
+def test_the_interval_is_that_of_the_sign_test(count, rank):
+    """The ranks of the usual tables for 95 %."""
+    values = [number * 7 % count for number in range(count)] if count % 7 else list(range(count))
+    assert compare.interval(values) == (None if rank is None else (rank - 1, count - rank))
+
+
+def test_the_interval_has_the_median_as_often_as_it_says():
+    chance, runs = random.Random(1), 2000
+    found = sum(low <= 0 <= high for low, high in
+                (compare.interval([chance.expovariate(1) - math.log(2) for _ in range(12)]) for _ in range(runs)))  # fmt: skip
+    assert 0.95 * runs <= found < 0.99 * runs
+
+
+def test_each_ratio_is_of_neighbours():
+    """The host halves its speed in each round, which the medians show and the ratios do not."""
+    name = ("a", "rate", "/s")
+    turns = [({name: 102 / 2**turn}, {name: 100 / 2**turn}) for turn in range(9)]
+    (row,) = compare.comparisons(turns)
+    assert (row.ratio, *row.bounds) == pytest.approx((1.02, 1.02, 1.02)) and row.differs()
+    assert table.comparison_cells(row)[1:] == ("rate, /s", "6.38", "6.25", "1.020 (1.020 to 1.020)", "differs")
+
+
+@pytest.mark.parametrize("ours, theirs, ratio", [
+    ([1.0, 3.0], [1.0, 0.0], "no ratio to 0"),
+    ([1.0, 3.0], [1.0, 1.5], "1.500 (too few rounds)"),
+    ([1.0, 3.0], [1.0, "perf is missing"], "not measured with the other: perf is missing"),
+    (["no root", 3.0], [1.0, 1.5], "not measured with this build: no root"),
+])  # fmt: skip
+def test_what_has_no_interval_says_why(ours, theirs, ratio):
+    name = ("a", "x", "")
+    (row,) = compare.comparisons([({name: a}, {name: b}) for a, b in zip(ours, theirs)])
+    assert table.comparison_cells(row)[4:] == (ratio, "")
+
+
+def test_a_row_that_one_build_lacks():
+    old, new = ("a", "old", ""), ("a", "new", "")
+    rows = list(compare.comparisons([({old: 1.0, new: 1.0}, {old: 1.0})] * 2))
+    assert [row.missing for row in rows] == ["", "not measured with the other: it has no such row"]
+
+
+PART = """
+import os, sys
+sys.path.insert(0, {bench!r})
+import table
+table.surroundings = dict
+def measure(scale):
+    with open({log!r}, "a") as log:
+        log.write(os.environ["RUBRICD_BUILD"] + "\\n")
+    assert os.environ["RUBRICD_BENCH_PROGRAMS"] == os.path.join({ours!r}, "tests")
+    yield table.Row("a", "rate", [2.0 if os.environ["RUBRICD_BUILD"] == {ours!r} else 1.0], "/s")
+table.main("", measure)
+"""
+
+
+def test_a_part_runs_with_both_builds(tmp_path):
+    script, log, other = tmp_path / "part.py", tmp_path / "log", tmp_path / "other"
+    (other / "daemon").mkdir(parents=True)
+    (other / "daemon" / "rubricd").touch()
+    script.write_text(PART.format(bench=str(BENCH), log=str(log), ours=str(BUILD.resolve())))
+    done = subprocess.run([PYTHON, script, "--compare", other, "--rounds", "6"], text=True, capture_output=True,
+                          env={**os.environ, "RUBRICD_BUILD": str(BUILD.resolve())}, check=True)  # fmt: skip
+    assert "a  rate, /s  2.00        1.00       2.000 (2.000 to 2.000)  differs" in done.stdout.splitlines()
+    ours, theirs = str(BUILD.resolve()), str(other)
+    assert log.read_text().split() == [ours, theirs, theirs, ours] * 3
+
+
+def test_a_build_to_compare_with_that_is_none(tmp_path):
+    done = subprocess.run([PYTHON, BENCH / "start.py", "--compare", tmp_path], text=True, capture_output=True, check=False,
+                          env={**os.environ, "RUBRICD_BUILD": str(BUILD)})  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, f"not measured: --compare: there is no {tmp_path}/daemon/rubricd\n")
