@@ -3,7 +3,8 @@
 """Three hosts, each a network namespace with a nats-server of a cluster, a rubricd and a worker, and one batch of
 mixed jobs over them, while one thing after another breaks: a host is cut off the network, a worker is killed, a
 nats-server is killed and its disk wiped, a daemon is killed or drained; with --starve
-some jobs get no CPU besides. At the end every job must have exactly one result, and the right one.
+some jobs get no CPU besides. At the end every job must have exactly one result, and the right one; also for a batch
+that then takes the run up.
 
     tests/chaos/fleet.py --seed 1 --jobs 20000 --build build
     tests/chaos/fleet.py --seed 1 --runs 10 --jobs 2000 --build build      seeds 1 to 10
@@ -267,7 +268,7 @@ def run(seed, options, say):
         try:
             world = World(place, options.build, options.starve)
             return break_things(world, place, wanted, chance, options, say)
-        except TimeoutError as error:
+        except (TimeoutError, subprocess.TimeoutExpired) as error:
             states = world and [world.ask(f"STREAM.INFO.rubricd-{stream}").get("cluster") for stream in STREAMS]
             return [f"{error}: {json.dumps(states)}"], 0
         finally:
@@ -277,21 +278,49 @@ def run(seed, options, say):
                 shutil.copytree(place, options.keep / f"seed{seed}", ignore=shutil.ignore_patterns("js", "work", "s"), dirs_exist_ok=True)
 
 
-def break_things(world, place, wanted, chance, options, say):
-    """Breaks things for as long as the batch runs."""
-    with open(place / "batch.log", "wb") as log:
+@contextlib.contextmanager
+def running_batch(world, place, output):
+    with open(place / "batch.log", "ab") as log:
         batch = subprocess.Popen(
             [world.ctl, "fleet", "batch", *world.servers, "--run", "chaos", "--ack-wait", "5", "--no-fail", "--quiet",
-             "--retries", "5", "--output", place / "out", place / "jobs"],
+             "--retries", "5", "--output", place / output, place / "jobs"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     try:
-        return break_beneath(batch, world, place, wanted, chance, options, say)
+        yield batch
     finally:
         # One that goes on would take part in the next run, which has the same name.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(batch.pid, signal.SIGKILL)
         batch.wait()
+
+
+def judge(batch, place, output, wanted):
+    """Returns what is wrong with a batch that has ended."""
+    wrong = check(place / output, wanted)
+    if batch.returncode != 0:
+        wrong.append(f"the batch ended with {batch.returncode}: {(place / 'batch.log').read_text()[-2000:]}")
+    return wrong
+
+
+def break_things(world, place, wanted, chance, options, say):
+    """Breaks things for as long as the batch runs. Then another batch takes the run up: it reads the results
+    that are stored, and runs the jobs whose results the servers have lost with a disk."""
+    with running_batch(world, place, "out") as batch:
+        wrong, faults = break_beneath(batch, world, place, wanted, chance, options, say)
+    if wrong:
+        return wrong, faults
+    wait_for(world.is_current, "every stream is current at the end", CATCHES_UP_S)
+    lost = len(wanted) - world.results()["messages"]
+    if lost > 0:
+        say(f"  the servers have lost {lost} of the results, which the output has")
+    with running_batch(world, place, "out-again") as batch:
+        batch.wait(options.patience)
+    wrong = judge(batch, place, "out-again", wanted)
+    state = world.results()
+    if (state["messages"], state["num_subjects"]) != (len(wanted), len(wanted)):
+        wrong.append(f"the stream has {state['messages']} results of {state['num_subjects']} ids")
+    return wrong, faults
 
 
 def break_beneath(batch, world, place, wanted, chance, options, say):
@@ -308,14 +337,7 @@ def break_beneath(batch, world, place, wanted, chance, options, say):
         faults += 1
         if time.monotonic() - began > options.patience:
             return [f"the batch has not ended after {options.patience} s: {(place / 'batch.log').read_text()[-2000:]}"], faults
-    wrong = check(place / "out", wanted)
-    if batch.returncode != 0:
-        wrong.append(f"the batch ended with {batch.returncode}: {(place / 'batch.log').read_text()[-2000:]}")
-    wait_for(world.is_current, "every stream is current at the end", CATCHES_UP_S)
-    state = world.results()
-    if (state["messages"], state["num_subjects"]) != (len(wanted), len(wanted)):
-        wrong.append(f"the stream has {state['messages']} results of {state['num_subjects']} ids")
-    return wrong, faults
+    return judge(batch, place, "out", wanted), faults
 
 
 def main():
