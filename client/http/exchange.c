@@ -5,53 +5,8 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define RETRY_AFTER_S "1"
-
-/* --- connections -------------------------------------------------------------------------- */
-
-void conn_deadline(struct conn *conn, uint64_t ms)
-{
-    const struct timeval tv = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000};
-    if (ms == 0)
-        (void)event_del(conn->deadline);
-    else
-        (void)event_add(conn->deadline, &tv);
-}
-
-void conn_suspend(struct conn *conn)
-{
-    assert(!conn->suspended);
-    conn->suspended = true;
-    conn_deadline(conn, 0);
-    (void)event_add(conn->gone, NULL);
-    MHD_suspend_connection(conn->mhd);
-}
-
-void conn_resume(struct conn *conn)
-{
-    if (!conn->suspended)
-        return;
-    conn->suspended = false;
-    (void)event_del(conn->gone);
-    MHD_resume_connection(conn->mhd);
-    event_active(conn->kick, EV_READ, 0);
-}
-
-void conn_kill(struct conn *conn)
-{
-    static const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
-    if (conn->dead)
-        return;
-    conn->dead = true;
-    conn_deadline(conn, 0);
-    /* What the kernel still has for a client that takes nothing would keep its memory for minutes
-     * after the end: a reset drops it. */
-    (void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    (void)shutdown(conn->fd, SHUT_RDWR);
-    conn_resume(conn);
-}
 
 /* --- the request -------------------------------------------------------------------------- */
 
@@ -263,6 +218,8 @@ enum MHD_Result exchange_respond(struct exchange *exchange)
 {
     uint64_t size = exchange->finished ? evbuffer_get_length(exchange->out) : MHD_SIZE_UNKNOWN;
     exchange_enter(exchange, EXCHANGE_ANSWERING);
+    conn_received(exchange->conn); /* also in the middle of a body that is refused */
+    exchange->closes |= exchange->gateway->stopping;
     struct MHD_Response *response =
         MHD_create_response_from_callback(size, EXCHANGE_REPLY_STEP, read_answer, exchange, NULL);
     if (!response)

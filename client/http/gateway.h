@@ -21,6 +21,7 @@ struct gateway {
     struct tokens tokens;
     bool wants_token;
     bool guards_browsers; /* a browser of this host can reach the address */
+    bool stopping;        /* each connection ends with the answer under way */
     struct language_list languages;
 
     struct backend *control; /* for questions: no job holds them up */

@@ -6,10 +6,7 @@
 #include "client/terminal/text.h"
 
 #include <assert.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #define NDJSON "application/x-ndjson"
 
@@ -55,66 +52,15 @@ static void on_ready(_unused_ evutil_socket_t fd, _unused_ short events, void *u
 
 /* --- connections -------------------------------------------------------------------------- */
 
-/* The client was too slow. */
-static void on_over(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
-{
-    conn_kill(userdata);
-}
-
-/* Tells whether the client of a connection that waits has left, or has sent so much ahead that
- * nobody could tell: the end of a connection comes behind what fills its socket. A client that has
- * not read everything leaves with a reset, which libevent reports as EV_READ and not as EV_CLOSED.
- */
-static bool has_left(const struct conn *conn)
-{
-    struct pollfd state = {.fd = conn->fd, .events = POLLRDHUP};
-    int ahead = 0;
-    if (poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)))
-        return true;
-    return ioctl(conn->fd, FIONREAD, &ahead) < 0 ||
-           (uint64_t)MAX(ahead, 0) > conn->gateway->settings->header_bytes;
-}
-
-/* Something happened on a connection that waits. What the client has sent is its next request,
- * which stays unread for now; the event is edge-triggered, so it does not come again for it. */
-static void on_stir(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
-{
-    if (has_left(userdata))
-        conn_kill(userdata);
-}
-
-static struct conn *conn_new(struct server *server, struct MHD_Connection *mhd)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct conn *conn = calloc(1, sizeof(*conn));
-    if (!conn)
-        return NULL;
-    conn->gateway = server->gateway;
-    conn->mhd = mhd;
-    conn->fd = info->connect_fd;
-    conn->kick = server->readable;
-    conn->deadline = evtimer_new(server->gateway->base, on_over, conn);
-    conn->gone = event_new(server->gateway->base, conn->fd,
-                           EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_stir, conn);
-    if (!conn->deadline || !conn->gone) {
-        if (conn->deadline)
-            event_free(conn->deadline);
-        free(conn);
-        return NULL;
-    }
-    TAILQ_INSERT_TAIL(&server->conns, conn, link);
-    conn_deadline(conn, server->gateway->settings->header_time);
-    return conn;
-}
-
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct server *server = cls;
     struct conn *conn = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = conn_new(server, mhd);
+        *context = conn = conn_new(server->gateway, mhd, server->readable);
+        if (conn)
+            TAILQ_INSERT_TAIL(&server->conns, conn, link);
         return;
     }
     if (!conn)
@@ -122,10 +68,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
     assert(!conn->exchange);
     server->ended = true;
     TAILQ_REMOVE(&server->conns, conn, link);
-    event_free(conn->deadline);
-    event_free(conn->gone);
-    free(conn);
-    *context = NULL;
+    *context = conn_free(conn);
 }
 
 static void on_completed(_unused_ void *cls, struct MHD_Connection *mhd, void **context,
@@ -135,8 +78,10 @@ static void on_completed(_unused_ void *cls, struct MHD_Connection *mhd, void **
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     *context = exchange_free(*context);
     /* The next request begins. */
-    if (conn && !conn->dead)
-        conn_deadline(conn, conn->gateway->settings->header_time);
+    if (conn && conn->gateway->stopping)
+        conn_end(conn);
+    else if (conn && !conn->dead)
+        conn_receive(conn, conn->gateway->settings->header_time);
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
@@ -253,7 +198,7 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
     const char *expect = header(exchange->conn->mhd, MHD_HTTP_HEADER_EXPECT);
     if (check_framing(exchange) && find_route(exchange, path, method) && admit(exchange))
         bound_body(exchange);
-    conn_deadline(exchange->conn, exchange->gateway->settings->body_time);
+    conn_receive(exchange->conn, exchange->gateway->settings->body_time);
     if (exchange->ready && (expect || exchange->closes))
         return exchange_respond(exchange);
     return MHD_YES;
@@ -269,7 +214,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *data, si
         exchange->received - settings->body_bytes > settings->body_bytes)
         return MHD_NO;
     if (before / EXCHANGE_BODY_STEP != exchange->received / EXCHANGE_BODY_STEP)
-        conn_deadline(exchange->conn, settings->body_time);
+        conn_receive(exchange->conn, settings->body_time);
     unsigned status = exchange->ready ? 0 : exchange_take_body(exchange, data, n);
     if (status)
         fail_body(exchange, status);
@@ -281,7 +226,7 @@ static enum MHD_Result go_on(struct exchange *exchange)
 {
     struct conn *conn = exchange->conn;
     if (exchange->state == EXCHANGE_RECEIVING) {
-        conn_deadline(conn, 0);
+        conn_received(conn);
         exchange_enter(exchange, EXCHANGE_WORKING);
         if (!exchange->ready && exchange->start(exchange) < 0 && !exchange->ready)
             exchange_fail(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "internal", "out of memory",
@@ -356,6 +301,21 @@ int server_new(struct gateway *gateway, int take_listen_fd, struct server **ret,
     return 0;
 }
 
+/* Ends connections without a request, and bounds the time of requests that are still to come. */
+static void end_requests_that_come(struct server *server)
+{
+    struct conn *conn;
+    (void)MHD_run(server->mhd); /* what has come is one that is under way */
+    TAILQ_FOREACH(conn, &server->conns, link)
+    {
+        if (conn->receives && conn->exchange)
+            conn_receive(conn, SERVER_STOP_BODY_MS);
+        else if (conn->receives)
+            conn_end(conn);
+    }
+    server->gateway->stopping = true;
+}
+
 void server_drain(struct server *server, void (*idle)(void *userdata), void *userdata)
 {
     if (server->idle)
@@ -366,6 +326,7 @@ void server_drain(struct server *server, void (*idle)(void *userdata), void *use
         (void)close(listen_fd);
     server->idle = idle;
     server->idle_userdata = userdata;
+    end_requests_that_come(server);
     event_active(server->readable, EV_READ, 0);
 }
 

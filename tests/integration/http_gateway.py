@@ -84,6 +84,12 @@ class Gateway:
         """Returns the resident bytes of the process."""
         return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[1]) << 10
 
+    def connections(self):
+        """Returns how many connections it has that it has not closed, whether or not its client has."""
+        place = f":{self.port:04X}"
+        lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
+        return sum(line[1].endswith(place) and line[3] in ("01", "08") for line in lines)
+
     def stop(self):
         self.process.terminate()
         try:
