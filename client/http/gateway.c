@@ -56,7 +56,7 @@ int gateway_init(struct gateway *gateway, struct event_base *base,
     if (r == 0) {
         r = backend_new(&host, &gateway->control);
         if (r < 0)
-            (void)fault_set(fault, "out of memory");
+            (void)fault_set(fault, "%s", strerror(-r));
     }
     return r;
 }
@@ -97,6 +97,14 @@ int gateway_share(struct gateway *gateway, const char *name, struct backend **re
     if (r == 0)
         *ret = share->backend;
     return r;
+}
+
+const char *gateway_own_ids(const struct gateway *gateway, const char *name)
+{
+    for (size_t i = 0; i < gateway->share_count; i++)
+        if (strcmp(gateway->shares[i].name, name) == 0 && gateway->shares[i].backend)
+            return backend_ids(gateway->shares[i].backend);
+    return NULL;
 }
 
 /* Whether SHARE may have MORE: it leaves enough for others, where there are any. */

@@ -42,8 +42,12 @@ int gateway_init(struct gateway *gateway, struct event_base *base,
 
 void gateway_deinit(struct gateway *gateway);
 
-/* The connection for the jobs of the token NAME. 0 or -ENOMEM. */
+/* The connection for the jobs of the token NAME. 0 or a negative errno. */
 int gateway_share(struct gateway *gateway, const char *name, struct backend **ret);
+
+/* How the ids begin that the daemon knows of the jobs of the token NAME, and no others; NULL if it
+ * had no jobs yet. Borrowed. */
+const char *gateway_own_ids(const struct gateway *gateway, const char *name);
 
 /* A share may have this many times as much of the memory for bodies as is still free, so that
  * another always finds some. */

@@ -138,10 +138,10 @@ def head_of(method, path, length=None, kind=None, **headers):
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-def post_bytes(body, lines=False):
+def post_bytes(body, lines=False, **headers):
     """Returns the bytes of a request that posts BODY to /v1/jobs."""
     kind = "application/x-ndjson" if lines else "application/json"
-    return head_of("POST", "/v1/jobs", len(body), kind) + body
+    return head_of("POST", "/v1/jobs", len(body), kind, **headers) + body
 
 
 def read_answer(sock):
