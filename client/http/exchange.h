@@ -51,8 +51,12 @@ struct exchange {
     bool retry_after;
     bool closes; /* nobody knows where the next request begins */
     struct evbuffer *out;
+    uint64_t reserved; /* bytes that may yet come into `out` */
+    uint64_t held;     /* what the gateway counts of both */
+    struct waiter waiter;
 
-    /* Of the handler: called when `out` has room again, and when the exchange ends, also early. */
+    /* Of the handler: called when `out` has room again, or other answers have left room for its
+     * own; and when the exchange ends, also early. */
     void *work;
     void (*drained)(void *work);
     void (*end_work)(void *work);
@@ -79,11 +83,19 @@ void exchange_fail(struct exchange *exchange, unsigned status, const char *code,
 
 /* Begins an answer that comes in parts. */
 void exchange_stream(struct exchange *exchange, const char *content_type);
-void exchange_put(struct exchange *exchange, const char *data, size_t n);
+void exchange_put(struct exchange *exchange, struct bytes *take_text);
 void exchange_finish(struct exchange *exchange);
 
 /* Whether so much of the answer is unread that no more may be made. */
 bool exchange_is_full(const struct exchange *exchange);
+
+/* Whether there may be N more bytes of an answer. If not, `drained` is called once it is worth
+ * another try. */
+bool exchange_may_hold(struct exchange *exchange, uint64_t n);
+
+/* Does the same, and keeps the room until the answer is there or it is given back. */
+bool exchange_reserve(struct exchange *exchange, uint64_t n);
+void exchange_give_back(struct exchange *exchange, uint64_t n);
 
 /* Changes the state; each comes at most once, in their order. */
 void exchange_enter(struct exchange *exchange, enum exchange_state state);
