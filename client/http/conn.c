@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -122,6 +123,23 @@ static void on_stir(_unused_ evutil_socket_t fd, _unused_ short events, void *us
         conn_kill(conn);
 }
 
+static void find_address(struct conn *conn)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(conn->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const void *address = info ? info->client_addr : NULL;
+    if (!address)
+        return;
+    if (info->client_addr->sa_family == AF_INET)
+        memcpy(&conn->address.of, &((const struct sockaddr_in *)address)->sin_addr,
+               sizeof(struct in_addr));
+    else if (info->client_addr->sa_family == AF_INET6)
+        conn->address.of = ((const struct sockaddr_in6 *)address)->sin6_addr;
+    else
+        return;
+    conn->address.family = info->client_addr->sa_family;
+}
+
 struct conn *conn_new(struct gateway *gateway, struct MHD_Connection *mhd, struct event *kick)
 {
     const union MHD_ConnectionInfo *info =
@@ -133,6 +151,7 @@ struct conn *conn_new(struct gateway *gateway, struct MHD_Connection *mhd, struc
     conn->mhd = mhd;
     conn->fd = info->connect_fd;
     conn->kick = kick;
+    find_address(conn);
     conn->deadline = evtimer_new(gateway->base, on_over, conn);
     conn->gone =
         event_new(gateway->base, conn->fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_stir, conn);

@@ -10,11 +10,27 @@
 #include "gateway.h"
 
 #include <microhttpd.h>
+#include <netinet/in.h>
 
 struct exchange;
 
+enum conn_place {
+    CONN_STRANGER, /* it has shown no token */
+    CONN_KNOWN,
+    CONN_ENDING, /* it had to make room for others */
+    CONN_PLACES,
+};
+
+struct conn_address {
+    sa_family_t family; /* AF_UNSPEC: it is on this host, at a Unix socket */
+    struct in6_addr of; /* for IPv4 its first bytes; the others are 0 */
+};
+
 struct conn {
-    TAILQ_ENTRY(conn) link; /* of the server's */
+    TAILQ_ENTRY(conn) link; /* of the crowd's, at its place */
+    enum conn_place place;
+    const char *token; /* the name of the last token that it has shown; NULL: none */
+    struct conn_address address;
     struct gateway *gateway;
     struct MHD_Connection *mhd;
     int fd;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
+#include "crowd.h"
 #include "guard.h"
 #include "route.h"
 
@@ -10,11 +11,9 @@
 
 #define NDJSON "application/x-ndjson"
 
-TAILQ_HEAD(conns, conn);
-
 struct server {
     struct gateway *gateway;
-    struct conns conns;
+    struct crowd crowd;
     struct MHD_Daemon *mhd;
     struct event *readable, *timer;
     bool ended; /* a connection has ended since libmicrohttpd last looked at its listening socket */
@@ -60,14 +59,14 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         *context = conn = conn_new(server->gateway, mhd, server->readable);
         if (conn)
-            TAILQ_INSERT_TAIL(&server->conns, conn, link);
+            crowd_add(&server->crowd, conn);
         return;
     }
     if (!conn)
         return;
     assert(!conn->exchange);
     server->ended = true;
-    TAILQ_REMOVE(&server->conns, conn, link);
+    crowd_remove(&server->crowd, conn);
     *context = conn_free(conn);
 }
 
@@ -92,7 +91,7 @@ static const char *header(struct MHD_Connection *mhd, const char *name)
 }
 
 /* Checks where the request comes from, and whose it is. False: it is answered. */
-static bool admit(struct exchange *exchange)
+static bool admit(struct server *server, struct exchange *exchange)
 {
     struct gateway *gateway = exchange->gateway;
     struct MHD_Connection *mhd = exchange->conn->mhd;
@@ -110,8 +109,14 @@ static bool admit(struct exchange *exchange)
         return true;
     exchange->share =
         tokens_match(&gateway->tokens, guard_bearer(header(mhd, MHD_HTTP_HEADER_AUTHORIZATION)));
-    if (exchange->share)
+    if (exchange->share && crowd_recognise(&server->crowd, exchange->conn, exchange->share))
         return true;
+    if (exchange->share) {
+        exchange->closes = true;
+        exchange_fail(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "too_many_connections",
+                      "the token has as many connections as it may have now", true);
+        return false;
+    }
     exchange->share = "";
     exchange_fail(exchange, MHD_HTTP_UNAUTHORIZED, "unauthorized",
                   "a bearer token is needed, and it must be a known one", false);
@@ -193,10 +198,11 @@ static bool check_framing(struct exchange *exchange)
 /* Judges the header. The answer to a request that is refused waits for the end of the body, so that
  * the client gets it instead of a reset; a client that waits for a word before it sends the body
  * gets it at once. */
-static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *method)
+static enum MHD_Result begin(struct server *server, struct exchange *exchange, const char *path,
+                             const char *method)
 {
     const char *expect = header(exchange->conn->mhd, MHD_HTTP_HEADER_EXPECT);
-    if (check_framing(exchange) && find_route(exchange, path, method) && admit(exchange))
+    if (check_framing(exchange) && find_route(exchange, path, method) && admit(server, exchange))
         bound_body(exchange);
     conn_receive(exchange->conn, exchange->gateway->settings->body_time);
     if (exchange->ready && (expect || exchange->closes))
@@ -240,7 +246,7 @@ static enum MHD_Result go_on(struct exchange *exchange)
     return MHD_YES;
 }
 
-static enum MHD_Result on_request(_unused_ void *cls, struct MHD_Connection *mhd, const char *path,
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const char *path,
                                   const char *method, _unused_ const char *version,
                                   const char *data, size_t *n, void **context)
 {
@@ -250,7 +256,7 @@ static enum MHD_Result on_request(_unused_ void *cls, struct MHD_Connection *mhd
         return MHD_NO;
     if (!*context) {
         *context = exchange_new(conn);
-        return *context ? begin(*context, path, method) : MHD_NO;
+        return *context ? begin(cls, *context, path, method) : MHD_NO;
     }
     if (*n == 0)
         return go_on(*context);
@@ -264,10 +270,12 @@ static enum MHD_Result on_request(_unused_ void *cls, struct MHD_Connection *mhd
 static struct MHD_Daemon *start_mhd(struct server *server, int listen_fd)
 {
     const struct http_settings *settings = server->gateway->settings;
+    bool counts = !server->crowd.has_strangers;
+    unsigned most = settings->connections + (counts ? 0 : CROWD_ENDING_MAX);
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
                             server, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-                            MHD_OPTION_CONNECTION_LIMIT, settings->connections,
-                            MHD_OPTION_PER_IP_CONNECTION_LIMIT, settings->connections_per_address,
+                            MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                            counts ? settings->connections_per_address : 0,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)settings->header_bytes,
                             MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
                             on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
@@ -290,7 +298,7 @@ int server_new(struct gateway *gateway, int take_listen_fd, struct server **ret,
     if (!server)
         return -ENOMEM;
     server->gateway = gateway;
-    TAILQ_INIT(&server->conns);
+    crowd_init(&server->crowd, gateway);
     server->mhd = start_mhd(server, take_listen_fd);
     if (!server->mhd || watch(server) < 0) {
         (void)fault_set(fault, "libmicrohttpd cannot serve the socket");
@@ -306,12 +314,14 @@ static void end_requests_that_come(struct server *server)
 {
     struct conn *conn;
     (void)MHD_run(server->mhd); /* what has come is one that is under way */
-    TAILQ_FOREACH(conn, &server->conns, link)
-    {
-        if (conn->receives && conn->exchange)
-            conn_receive(conn, SERVER_STOP_BODY_MS);
-        else if (conn->receives)
-            conn_end(conn);
+    for (enum conn_place place = 0; place < CONN_PLACES; place++) {
+        TAILQ_FOREACH(conn, &server->crowd.of[place], link)
+        {
+            if (conn->receives && conn->exchange)
+                conn_receive(conn, SERVER_STOP_BODY_MS);
+            else if (conn->receives)
+                conn_end(conn);
+        }
     }
     server->gateway->stopping = true;
 }
@@ -336,9 +346,10 @@ struct server *server_free(struct server *server)
     if (!server)
         return NULL;
     /* libmicrohttpd does not stop with connections that are suspended. */
-    TAILQ_FOREACH(conn, &server->conns, link)
+    for (enum conn_place place = 0; place < CONN_PLACES; place++)
+        TAILQ_FOREACH(conn, &server->crowd.of[place], link)
     conn_kill(conn);
-    if (!TAILQ_EMPTY(&server->conns))
+    if (server->mhd)
         (void)MHD_run(server->mhd);
     if (server->mhd)
         MHD_stop_daemon(server->mhd);
