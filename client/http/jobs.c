@@ -2,6 +2,7 @@
 #include "jobs.h"
 #include "resultsize.h"
 
+#include "client/connection/meant.h"
 #include "proto/jobspec.h"
 #include "proto/json.h"
 #include "proto/printer.h"
@@ -31,6 +32,8 @@ struct jobs {
 /* What belongs to a job in flight. */
 struct tag {
     size_t line;
+    const char *text; /* of the job, in the body */
+    size_t length;
     json_t *id;      /* NULL: the client gave none */
     uint64_t result; /* the most bytes that its result takes */
 };
@@ -103,13 +106,33 @@ static void end_flight(struct jobs *jobs, const struct tag *tag)
         exchange_give_back(jobs->exchange, tag->result);
 }
 
+/* Returns MESSAGE, the daemon's about a job; if it refuses a field of which we know what was meant,
+ * with that, in OUT. */
+static const char *explain(const struct tag *tag, const char *message, char out[MESSAGE_MAX])
+{
+    struct fault fault = FAULT_NULL;
+    size_t at = 0;
+    _cleanup_json_ json_t *job = NULL;
+    const char *meant = NULL;
+    if (strstr(message, "unknown field") &&
+        json_read_bounded(tag->text, tag->length, REQUEST_OVERHEAD_MAX, &job, NULL, &at, &fault) ==
+            0)
+        meant = meant_field(message, job);
+    if (!meant)
+        return message;
+    (void)snprintf(out, MESSAGE_MAX, "%s; did you mean %s?", message, meant);
+    return out;
+}
+
 static void on_answer(struct feeder *feeder, void *userdata, struct message *message)
 {
     struct jobs *jobs = container_of(feeder, struct jobs, feeder);
     struct tag *tag = userdata;
     end_flight(jobs, tag);
     if (message->type == MESSAGE_ERROR) {
-        fail_tag(jobs, tag, message_text(message, "code"), message_text(message, "message"),
+        char why[MESSAGE_MAX];
+        fail_tag(jobs, tag, message_text(message, "code"),
+                 explain(tag, message_text(message, "message"), why),
                  json_is_true(json_object_get(message->object, "retriable")));
         return;
     }
@@ -164,6 +187,8 @@ static int read_job(const char *text, size_t n, size_t line, const json_t *limit
         r = fault_set(fault, "id: expected a string, got %s", json_type_name(id));
     if (tag && r == 0) {
         tag->line = line;
+        tag->text = text;
+        tag->length = n;
         tag->id = json_incref(id);
         (void)json_object_del(job, "id");
         drop_priority(job);
@@ -179,6 +204,11 @@ static int read_job(const char *text, size_t n, size_t line, const json_t *limit
     return r;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* Finds the next line that is not empty. False at the end of the body. */
 static bool find_line(struct jobs *jobs, const char **ret, size_t *ret_n)
 {
@@ -189,7 +219,7 @@ static bool find_line(struct jobs *jobs, const char **ret, size_t *ret_n)
         size_t n = end ? (size_t)(end - start) : exchange->body_length - jobs->at;
         jobs->at += n + (end ? 1 : 0);
         jobs->line++;
-        while (n > 0 && strchr(" \t\r", start[n - 1]))
+        while (n > 0 && is_blank(start[n - 1]))
             n--;
         *ret = start;
         *ret_n = n;

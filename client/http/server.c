@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NDJSON "application/x-ndjson"
+#define MESSAGE_MAX 100
 
 struct server {
     struct gateway *gateway;
@@ -123,13 +124,22 @@ static bool admit(struct server *server, struct exchange *exchange)
     return false;
 }
 
+static void fail_path(struct exchange *exchange, const char *path)
+{
+    const char *meant = route_meant(path);
+    char message[MESSAGE_MAX];
+    (void)snprintf(message, sizeof(message), "there is no such path%s%s%s",
+                   meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    exchange_fail(exchange, MHD_HTTP_NOT_FOUND, "not_found", message, false);
+}
+
 /* Finds the route. False: the request is answered. */
 static bool find_route(struct exchange *exchange, const char *path, const char *method)
 {
     const struct route *route = route_find(path);
     exchange->api = route ? route->api : REPLY_OWN;
     if (!route) {
-        exchange_fail(exchange, MHD_HTTP_NOT_FOUND, "not_found", "there is no such path", false);
+        fail_path(exchange, path);
         return false;
     }
     if (!route_takes(route, method)) {
@@ -189,7 +199,8 @@ static bool check_framing(struct exchange *exchange)
         return true;
     exchange->closes = true;
     exchange_fail(exchange, MHD_HTTP_BAD_REQUEST, "bad_request",
-                  "expected one Host, and one Content-Length or \"Transfer-Encoding: chunked\", "
+                  "expected one Host, at most one Origin and Authorization, and one Content-Length "
+                  "or \"Transfer-Encoding: chunked\", "
                   "each header in a line and without a space in its name",
                   false);
     return false;
