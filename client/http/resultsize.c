@@ -16,7 +16,7 @@
 /* Members of fixed size, and `stderr` and `summary` of the outcome. */
 #define FIXED ((64 + (64 + 4) * ESCAPED) * KIB)
 /* Text that comes back has no control characters but those of two bytes in JSON. */
-#define COLLECTED ((SANDBOX_COLLECTED_MAX * 2) + 1024 * 1023 * ESCAPED)
+#define COLLECTED (SANDBOX_COLLECTED_MAX * 2 + 1023 * KIB * ESCAPED)
 /* Excerpts of all tests of a program, and what each test has beside them. */
 #define DETAILS (MIB * ESCAPED)
 #define PER_TEST 512

@@ -13,6 +13,9 @@ from conftest import BUILD, DEADLINE, ROOT, wait_until
 
 RUBRICD_HTTP = BUILD / "client" / "http" / "rubricd-http"
 
+# A sanitizer keeps freed memory for a while.
+SANITIZED = RUBRICD_HTTP.exists() and b"__asan_init" in RUBRICD_HTTP.read_bytes()
+
 ECHO = {"kind": "sandbox", "argv": ["/bin/echo", "hi"]}
 # It may run for longer than any test waits, so that none passes because the job ends by itself.
 SLEEP = {"kind": "sandbox", "argv": ["/bin/sleep", "3000"], "limits": {"wall_clock": 300}}

@@ -111,12 +111,13 @@ static void test_no_secrets(void **state)
 /* What a daemon of another version sends is no reason to fail. */
 static void test_other_forms(void **state)
 {
+    static const char tangled[] = "{\"slots\":[{\"job\":[\"x\"]}],\"queue\":[1],"
+                                  "\"kinds\":[{\"a\":1}],\"type\":{\"a\":\"b\"}}";
     static const char *const odd[] = {
         "{}",
         "{\"slots\":3}",
         "{\"slots\":[3,null,[]],\"last_failures\":{\"id\":\"aa-\"}}",
-        "{\"slots\":[{\"job\":[\"x\"]}],\"queue\":[1],\"kinds\":[{\"a\":1}],\"type\":{\"a\":\"b\"}"
-        "}",
+        tangled,
     };
     (void)state;
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
