@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "explain.h"
 
+#include "client/connection/meant.h"
 #include "client/terminal/text.h"
-#include "conf/suggest.h"
-#include "proto/jobkinds.h"
 #include "proto/util.h"
 
 #include <string.h>
-
-#define FIELDS_MAX 64
 
 static const char *text_of(const json_t *object, const char *name)
 {
@@ -59,41 +56,6 @@ void explain_to_summary(const struct message *result, const char *name, struct s
 
 /* --- errors ------------------------------------------------------------------------------- */
 
-/* Returns the fields that a job like JOB may have at PATH, "job" or "job.limits"; 0: not known. */
-static size_t list_fields(const json_t *job, const char *path, const char *names[FIELDS_MAX])
-{
-    size_t n = 0;
-    enum job_kind_id id = job_kind_find(text_of(job, "kind") ? text_of(job, "kind") : "");
-    if (id >= JOB_KIND_COUNT)
-        return 0;
-    const struct job_kind *kind = job_kind_get(id);
-    if (strcmp(path, "job") == 0)
-        for (; n < MIN(kind->field_count, (size_t)FIELDS_MAX); n++)
-            names[n] = kind->fields[n].name;
-    if (strcmp(path, "job.limits") == 0)
-        for (; n < LIMIT_COUNT; n++)
-            names[n] = limit_key((enum limit)n);
-    return n;
-}
-
-/* Returns the field that was meant by the one that MESSAGE, "job.limits.cpus: unknown field", is
- * about; NULL if none is near. */
-static const char *find_meant(const char *message, const json_t *job)
-{
-    static const char unknown[] = ": unknown field";
-    const char *names[FIELDS_MAX];
-    char path[EXPLAIN_MAX];
-    const char *end = strstr(message, unknown);
-    if (!end || end[strlen(unknown)] || (size_t)(end - message) >= sizeof(path))
-        return NULL;
-    (void)snprintf(path, sizeof(path), "%.*s", (int)(end - message), message);
-    char *dot = strrchr(path, '.');
-    if (!dot)
-        return NULL;
-    *dot = '\0';
-    return suggest(dot + 1, names, list_fields(job, path, names));
-}
-
 const char *explain_remedy(const struct message *error)
 {
     static const struct {
@@ -122,7 +84,7 @@ void explain_error(const struct message *error, const struct bytes *payload, cha
     if (strcmp(message_text(error, "code"), "bad_request") != 0 ||
         json_read_object(payload->data, payload->length, &submit, &fault) < 0)
         return;
-    const char *meant = find_meant(message, json_object_get(submit, "job"));
+    const char *meant = meant_field(message, json_object_get(submit, "job"));
     if (meant)
         (void)snprintf(out, EXPLAIN_MAX, "%s; did you mean %s?", message, meant);
 }

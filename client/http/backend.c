@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* Jobs in flight for each slot of the daemon, and the least and the most of them. */
 #define WINDOW_PER_SLOT 8
@@ -14,6 +15,9 @@
 #define WINDOW_MAX 4096
 /* The most bytes that wait to be written to the daemon before the next job is taken. */
 #define UNSENT_MAX ((size_t)1 << 20)
+/* Bytes of chance in the ids of a backend's jobs, by which its own are told from those of others.
+ */
+#define CHANCE_SIZE 8
 /* The bytes of a submit beside its job. */
 #define SUBMIT_OVERHEAD 128
 /* Pauses between attempts to connect. */
@@ -51,7 +55,8 @@ struct backend {
     struct askers askers[ASKS];
     bool asked[ASKS];
     bool feeding;
-    struct fault why; /* why it is down */
+    char ids[2 * CHANCE_SIZE + 2]; /* how ids begin: hexadecimal digits and "-" */
+    struct fault why;              /* why it is down */
 };
 
 static void backend_feed(struct backend *backend);
@@ -181,8 +186,11 @@ static void on_answer_due(_unused_ evutil_socket_t fd, _unused_ short events, vo
 static struct place *find_place(struct backend *backend, const char *text)
 {
     char *end = NULL;
-    unsigned long i = text ? strtoul(text, &end, 10) : 0;
-    if (!text || *end != '.' || i >= backend->window)
+    size_t n = strlen(backend->ids);
+    if (!text || strncmp(text, backend->ids, n) != 0)
+        return NULL;
+    unsigned long i = strtoul(text + n, &end, 10);
+    if (*end != '.' || i >= backend->window)
         return NULL;
     struct place *place = &backend->places[i];
     return place->used && place->serial == strtoul(end + 1, NULL, 10) ? place : NULL;
@@ -359,6 +367,18 @@ static bool is_reachable(struct backend *backend)
     return true;
 }
 
+static int make_ids(struct backend *backend)
+{
+    uint8_t chance[CHANCE_SIZE];
+    char *at = backend->ids;
+    if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+        return -EIO;
+    for (size_t i = 0; i < sizeof(chance); i++)
+        at += snprintf(at, 3, "%02x", chance[i]);
+    (void)snprintf(at, 2, "-");
+    return 0;
+}
+
 int backend_new(const struct backend_host *host, struct backend **ret)
 {
     struct backend *backend = calloc(1, sizeof(*backend));
@@ -373,9 +393,11 @@ int backend_new(const struct backend_host *host, struct backend **ret)
     backend->retry = evtimer_new(host->base, on_retry, backend);
     backend->patience = evtimer_new(host->base, on_patience, backend);
     backend->answer_due = evtimer_new(host->base, on_answer_due, backend);
-    if (!backend->retry || !backend->patience || !backend->answer_due) {
+    int r =
+        backend->retry && backend->patience && backend->answer_due ? make_ids(backend) : -ENOMEM;
+    if (r < 0) {
         (void)backend_free(backend);
-        return -ENOMEM;
+        return r;
     }
     *ret = backend;
     return 0;
@@ -396,6 +418,11 @@ struct backend *backend_free(struct backend *backend)
     free(backend->places);
     free(backend);
     return NULL;
+}
+
+const char *backend_ids(const struct backend *backend)
+{
+    return backend->ids;
 }
 
 size_t backend_job_max(const struct backend *backend)
@@ -421,7 +448,8 @@ static int submit(struct backend *backend, struct feeder *feeder, const struct b
 {
     size_t i = free_place(backend);
     char head[SUBMIT_OVERHEAD];
-    int n = snprintf(head, sizeof(head), "{\"type\":\"submit\",\"id\":\"%zu.%u\",\"job\":", i,
+    int n = snprintf(head, sizeof(head),
+                     "{\"type\":\"submit\",\"id\":\"%s%zu.%u\",\"job\":", backend->ids, i,
                      backend->places[i].serial + 1);
     _cleanup_free_ char *text = malloc((size_t)n + job->length + 1);
     if (!text)
@@ -494,8 +522,8 @@ void backend_offer(struct backend *backend, struct feeder *feeder)
 static void cancel(struct backend *backend, size_t i)
 {
     char text[SUBMIT_OVERHEAD];
-    int n = snprintf(text, sizeof(text), "{\"type\":\"cancel\",\"id\":\"%zu.%u\"}", i,
-                     backend->places[i].serial);
+    int n = snprintf(text, sizeof(text), "{\"type\":\"cancel\",\"id\":\"%s%zu.%u\"}", backend->ids,
+                     i, backend->places[i].serial);
     if (session_send(&backend->session, text, (size_t)n) < 0)
         complain("out of memory: a job whose client left goes on");
 }

@@ -66,7 +66,7 @@ struct backend_host {
     void *userdata;
 };
 
-/* Does not connect yet. 0 or -ENOMEM. */
+/* Does not connect yet. 0 or a negative errno. */
 int backend_new(const struct backend_host *host, struct backend **ret);
 
 /* Closes the connection; nobody may wait at it any more. Accepts NULL and returns NULL. */
@@ -87,6 +87,9 @@ void backend_ask(struct backend *backend, enum ask ask, struct asker *asker);
 
 /* ASKER does not want to be told any more. */
 void backend_unask(struct asker *asker);
+
+/* How the ids of its jobs begin at the daemon: nobody else can guess it. */
+const char *backend_ids(const struct backend *backend);
 
 /* The largest job that the daemon accepts, in bytes. */
 size_t backend_job_max(const struct backend *backend);

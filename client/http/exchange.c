@@ -5,55 +5,20 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define RETRY_AFTER_S "1"
-
-/* --- connections -------------------------------------------------------------------------- */
-
-void conn_deadline(struct conn *conn, uint64_t ms)
-{
-    const struct timeval tv = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000};
-    if (ms == 0)
-        (void)event_del(conn->deadline);
-    else
-        (void)event_add(conn->deadline, &tv);
-}
-
-void conn_suspend(struct conn *conn)
-{
-    assert(!conn->suspended);
-    conn->suspended = true;
-    conn_deadline(conn, 0);
-    (void)event_add(conn->gone, NULL);
-    MHD_suspend_connection(conn->mhd);
-}
-
-void conn_resume(struct conn *conn)
-{
-    if (!conn->suspended)
-        return;
-    conn->suspended = false;
-    (void)event_del(conn->gone);
-    MHD_resume_connection(conn->mhd);
-    event_active(conn->kick, EV_READ, 0);
-}
-
-void conn_kill(struct conn *conn)
-{
-    static const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
-    if (conn->dead)
-        return;
-    conn->dead = true;
-    conn_deadline(conn, 0);
-    /* What the kernel still has for a client that takes nothing would keep its memory for minutes
-     * after the end: a reset drops it. */
-    (void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    (void)shutdown(conn->fd, SHUT_RDWR);
-    conn_resume(conn);
-}
+/* Texts up to this size are copied. */
+#define COPIED_MAX 4096
 
 /* --- the request -------------------------------------------------------------------------- */
+
+/* Results of others have gone. */
+static void try_again(struct waiter *waiter)
+{
+    struct exchange *exchange = container_of(waiter, struct exchange, waiter);
+    if (exchange->work && exchange->drained && !exchange->conn->dead)
+        exchange->drained(exchange->work);
+}
 
 struct exchange *exchange_new(struct conn *conn)
 {
@@ -68,6 +33,7 @@ struct exchange *exchange_new(struct conn *conn)
         free(exchange);
         return NULL;
     }
+    exchange->waiter.again = try_again;
     conn->exchange = exchange;
     conn->gateway->exchanges++;
     return exchange;
@@ -101,6 +67,8 @@ struct exchange *exchange_free(struct exchange *exchange)
         return NULL;
     end_work(exchange);
     drop_body(exchange);
+    gateway_hold(exchange->gateway, exchange->share, exchange->held, 0);
+    gateway_wait_no_more(exchange->gateway, &exchange->waiter);
     evbuffer_free(exchange->out);
     exchange->conn->exchange = NULL;
     exchange->gateway->exchanges--;
@@ -152,6 +120,65 @@ void exchange_enter(struct exchange *exchange, enum exchange_state state)
     exchange->state = state;
 }
 
+/* Counts what of the answer takes memory, or may yet take it. */
+static void count(struct exchange *exchange)
+{
+    uint64_t now = evbuffer_get_length(exchange->out) + exchange->reserved;
+    gateway_hold(exchange->gateway, exchange->share, exchange->held, now);
+    exchange->held = now;
+}
+
+bool exchange_may_hold(struct exchange *exchange, uint64_t n)
+{
+    if (gateway_may_hold(exchange->gateway, exchange->share, exchange->lines, exchange->held, n))
+        return true;
+    gateway_wait(exchange->gateway, &exchange->waiter);
+    return false;
+}
+
+bool exchange_reserve(struct exchange *exchange, uint64_t n)
+{
+    if (!exchange_may_hold(exchange, n))
+        return false;
+    exchange->reserved += n;
+    count(exchange);
+    return true;
+}
+
+void exchange_give_back(struct exchange *exchange, uint64_t n)
+{
+    exchange->reserved -= n;
+    count(exchange);
+}
+
+static void free_text(const void *text, _unused_ size_t n, _unused_ void *extra)
+{
+    union {
+        const void *borrowed;
+        void *owned;
+    } pointer = {.borrowed = text};
+    free(pointer.owned);
+}
+
+/* Adds TAKE_TEXT without a copy: a result may be large, and a buffer of libevent's is up to twice
+ * as large. 0 or -1. */
+static int add_text(struct evbuffer *out, struct bytes *take_text)
+{
+    struct bytes text = TAKE_STRUCT(*take_text, BYTES_NULL);
+    char *exact = NULL;
+    int r = 0;
+    if (text.length >= COPIED_MAX)
+        exact = realloc(text.data, text.length);
+    text.data = exact ? exact : text.data;
+    if (exact)
+        r = evbuffer_add_reference(out, exact, text.length, free_text, NULL);
+    else
+        r = evbuffer_add(out, text.data, text.length);
+    if (!exact || r < 0)
+        free(text.data);
+    return r;
+}
+
 static void begin(struct exchange *exchange, unsigned status, const char *content_type)
 {
     assert(!exchange->ready);
@@ -160,17 +187,29 @@ static void begin(struct exchange *exchange, unsigned status, const char *conten
     exchange->content_type = content_type;
 }
 
-void exchange_answer(struct exchange *exchange, unsigned status, const char *content_type,
-                     const char *text, size_t n)
+static void answer_text(struct exchange *exchange, unsigned status, const char *content_type,
+                        struct bytes *take_text)
 {
     begin(exchange, status, content_type);
-    if (evbuffer_add(exchange->out, text, n) < 0) {
+    exchange->reserved = 0; /* this is all of it */
+    if (add_text(exchange->out, take_text) < 0) {
         conn_kill(exchange->conn);
         return;
     }
+    count(exchange);
     exchange->finished = true;
     drop_body(exchange);
     conn_resume(exchange->conn);
+}
+
+void exchange_answer(struct exchange *exchange, unsigned status, const char *content_type,
+                     const char *text, size_t n)
+{
+    struct bytes copy = BYTES_NULL;
+    if (bytes_copy(text, n, &copy) < 0)
+        conn_kill(exchange->conn);
+    else
+        answer_text(exchange, status, content_type, &copy);
 }
 
 void exchange_answer_json(struct exchange *exchange, unsigned status, json_t *take)
@@ -181,7 +220,7 @@ void exchange_answer_json(struct exchange *exchange, unsigned status, json_t *ta
     if (r < 0)
         conn_kill(exchange->conn);
     else
-        exchange_answer(exchange, status, "application/json", text.data, text.length);
+        answer_text(exchange, status, "application/json", &text);
 }
 
 void exchange_fail(struct exchange *exchange, unsigned status, const char *code,
@@ -196,14 +235,17 @@ void exchange_stream(struct exchange *exchange, const char *content_type)
     begin(exchange, MHD_HTTP_OK, content_type);
 }
 
-void exchange_put(struct exchange *exchange, const char *data, size_t n)
+void exchange_put(struct exchange *exchange, struct bytes *take_text)
 {
-    if (exchange->conn->dead)
+    if (exchange->conn->dead) {
+        bytes_deinit(take_text);
         return;
-    if (evbuffer_add(exchange->out, data, n) < 0)
+    }
+    if (add_text(exchange->out, take_text) < 0)
         conn_kill(exchange->conn);
     else
         conn_resume(exchange->conn);
+    count(exchange);
 }
 
 void exchange_finish(struct exchange *exchange)
@@ -231,6 +273,7 @@ static ssize_t read_answer(void *cls, _unused_ uint64_t at, char *to, size_t n)
         return 0;
     }
     int taken = evbuffer_remove(exchange->out, to, n);
+    count(exchange);
     conn_deadline(conn, exchange->gateway->settings->reply_time);
     if (exchange->work && exchange->drained && !exchange_is_full(exchange))
         exchange->drained(exchange->work);
@@ -263,6 +306,8 @@ enum MHD_Result exchange_respond(struct exchange *exchange)
 {
     uint64_t size = exchange->finished ? evbuffer_get_length(exchange->out) : MHD_SIZE_UNKNOWN;
     exchange_enter(exchange, EXCHANGE_ANSWERING);
+    conn_received(exchange->conn); /* also in the middle of a body that is refused */
+    exchange->closes |= exchange->gateway->stopping;
     struct MHD_Response *response =
         MHD_create_response_from_callback(size, EXCHANGE_REPLY_STEP, read_answer, exchange, NULL);
     if (!response)

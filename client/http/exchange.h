@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One request and its answer, and the connection on which they come.
+/* One request and its answer.
  *
  * Theory of operation. libmicrohttpd reads a request and calls the server for each part of it. When
  * the body is complete the server starts the route's handler. The handler answers at once, or
- * later; until then the connection is suspended, so that libmicrohttpd does not look at it. Because
- * it then does not notice either that the client leaves, an event of the connection's own does.
- * What an answer consists of goes through `out`; a connection whose output is not ready is
- * suspended again.
+ * later; until then the connection is suspended, so that libmicrohttpd does not look at it. What an
+ * answer consists of goes through `out`; a connection whose output is not ready is suspended again.
  *
  * Each stage of a request has a deadline: its header, each MiB of its body, each part of the answer
  * that is to be taken. The daemon's work has none here: jobs have their own. */
 
-#include "gateway.h"
+#include "conn.h"
 #include "reply.h"
 
 #include <event2/buffer.h>
-#include <microhttpd.h>
 
 /* The bytes of a body, and of an answer, that must be on their way within body_time, reply_time. */
 #define EXCHANGE_BODY_STEP ((size_t)1 << 20)
@@ -24,21 +21,6 @@
 
 /* Bodies of so many bytes need no room: connections bound how many there are. */
 #define EXCHANGE_BODY_FREE ((size_t)64 << 10)
-
-struct exchange;
-
-struct conn {
-    TAILQ_ENTRY(conn) link; /* of the server's */
-    struct gateway *gateway;
-    struct MHD_Connection *mhd;
-    int fd;
-    struct event *deadline;
-    struct event *gone; /* sees the client leave; pending while the connection is suspended */
-    struct event *kick; /* of the server: libmicrohttpd has something to do. Borrowed. */
-    bool suspended;
-    bool dead;
-    struct exchange *exchange; /* NULL between two requests */
-};
 
 enum exchange_state {
     EXCHANGE_RECEIVING,
@@ -69,8 +51,12 @@ struct exchange {
     bool retry_after;
     bool closes; /* nobody knows where the next request begins */
     struct evbuffer *out;
+    uint64_t reserved; /* bytes that may yet come into `out` */
+    uint64_t held;     /* what the gateway counts of both */
+    struct waiter waiter;
 
-    /* Of the handler: called when `out` has room again, and when the exchange ends, also early. */
+    /* Of the handler: called when `out` has room again, or other answers have left room for its
+     * own; and when the exchange ends, also early. */
     void *work;
     void (*drained)(void *work);
     void (*end_work)(void *work);
@@ -97,27 +83,22 @@ void exchange_fail(struct exchange *exchange, unsigned status, const char *code,
 
 /* Begins an answer that comes in parts. */
 void exchange_stream(struct exchange *exchange, const char *content_type);
-void exchange_put(struct exchange *exchange, const char *data, size_t n);
+void exchange_put(struct exchange *exchange, struct bytes *take_text);
 void exchange_finish(struct exchange *exchange);
 
 /* Whether so much of the answer is unread that no more may be made. */
 bool exchange_is_full(const struct exchange *exchange);
+
+/* Whether there may be N more bytes of an answer. If not, `drained` is called once it is worth
+ * another try. */
+bool exchange_may_hold(struct exchange *exchange, uint64_t n);
+
+/* Does the same, and keeps the room until the answer is there or it is given back. */
+bool exchange_reserve(struct exchange *exchange, uint64_t n);
+void exchange_give_back(struct exchange *exchange, uint64_t n);
 
 /* Changes the state; each comes at most once, in their order. */
 void exchange_enter(struct exchange *exchange, enum exchange_state state);
 
 /* Hands the answer to libmicrohttpd; it is ready. */
 enum MHD_Result exchange_respond(struct exchange *exchange);
-
-/* --- connections --- */
-
-/* Sets the time until which the connection must have gone on; 0: it may take as long as it likes.
- */
-void conn_deadline(struct conn *conn, uint64_t ms);
-
-void conn_suspend(struct conn *conn);
-void conn_resume(struct conn *conn);
-
-/* Ends the connection. Its exchange, and the work for it, end when libmicrohttpd looks at it next,
- * so this may be called in the middle of that work. */
-void conn_kill(struct conn *conn);

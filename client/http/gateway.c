@@ -44,6 +44,20 @@ static struct backend_host make_host(struct gateway *gateway)
     };
 }
 
+/* Whoever still finds no room waits again, behind those that have not been told yet. */
+static void on_room(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
+{
+    struct gateway *gateway = userdata;
+    struct waiter *waiter;
+    size_t n = 0;
+    TAILQ_FOREACH(waiter, &gateway->waiters, link)
+    n++;
+    while (n-- > 0 && (waiter = TAILQ_FIRST(&gateway->waiters))) {
+        gateway_wait_no_more(gateway, waiter);
+        waiter->again(waiter);
+    }
+}
+
 int gateway_init(struct gateway *gateway, struct event_base *base,
                  const struct http_settings *settings, struct tokens *take_tokens,
                  struct fault *fault)
@@ -51,12 +65,16 @@ int gateway_init(struct gateway *gateway, struct event_base *base,
     *gateway = (struct gateway){.base = base, .settings = settings, .tokens = *take_tokens};
     *take_tokens = (struct tokens)TOKENS_NULL;
     gateway->wants_token = gateway->tokens.count > 0;
+    TAILQ_INIT(&gateway->waiters);
+    gateway->room = evtimer_new(base, on_room, gateway);
     const struct backend_host host = make_host(gateway);
     int r = load_languages(gateway, fault);
+    if (r == 0 && !gateway->room)
+        r = fault_set(fault, "out of memory");
     if (r == 0) {
         r = backend_new(&host, &gateway->control);
         if (r < 0)
-            (void)fault_set(fault, "out of memory");
+            (void)fault_set(fault, "%s", strerror(-r));
     }
     return r;
 }
@@ -67,6 +85,8 @@ void gateway_deinit(struct gateway *gateway)
         (void)backend_free(gateway->shares[i].backend);
     free(gateway->shares);
     (void)backend_free(gateway->control);
+    if (gateway->room)
+        event_free(gateway->room);
     language_list_deinit(&gateway->languages);
     tokens_deinit(&gateway->tokens);
     json_decref(gateway->limits);
@@ -99,13 +119,26 @@ int gateway_share(struct gateway *gateway, const char *name, struct backend **re
     return r;
 }
 
-/* Whether SHARE may have MORE: it leaves enough for others, where there are any. */
+const char *gateway_own_ids(const struct gateway *gateway, const char *name)
+{
+    for (size_t i = 0; i < gateway->share_count; i++)
+        if (strcmp(gateway->shares[i].name, name) == 0 && gateway->shares[i].backend)
+            return backend_ids(gateway->shares[i].backend);
+    return NULL;
+}
+
+bool gateway_leaves_enough(uint64_t has, uint64_t more, uint64_t free)
+{
+    return more <= free && (has + more) / GATEWAY_PER_FREE <= free - more;
+}
+
+/* Whether SHARE may have MORE. */
 static bool is_fair(const struct gateway *gateway, const struct share *share, uint64_t more)
 {
     uint64_t most = gateway->settings->bodies_bytes;
     uint64_t free = most > gateway->bodies ? most - gateway->bodies : 0;
-    return more <= free && (!gateway->wants_token ||
-                            (share->bodies + more) / GATEWAY_BODIES_PER_FREE <= free - more);
+    return more <= free &&
+           (!gateway->wants_token || gateway_leaves_enough(share->bodies, more, free));
 }
 
 bool gateway_take_room(struct gateway *gateway, const char *name, uint64_t before, uint64_t now)
@@ -116,6 +149,45 @@ bool gateway_take_room(struct gateway *gateway, const char *name, uint64_t befor
     share->bodies = share->bodies - before + now;
     gateway->bodies = gateway->bodies - before + now;
     return true;
+}
+
+bool gateway_may_hold(struct gateway *gateway, const char *name, bool stream, uint64_t held,
+                      uint64_t more)
+{
+    uint64_t most = gateway->settings->results_bytes;
+    if (stream)
+        most -= most / GATEWAY_SINGLES_PART;
+    uint64_t free = most > gateway->results ? most - gateway->results : 0;
+    const struct share *share = find_share(gateway, name);
+    if (!share || share->results == 0)
+        return share != NULL;
+    return more <= free && (!stream || gateway_leaves_enough(held, more, free)) &&
+           (!gateway->wants_token || gateway_leaves_enough(share->results, more, free));
+}
+
+void gateway_hold(struct gateway *gateway, const char *name, uint64_t before, uint64_t now)
+{
+    struct share *share = before == now ? NULL : find_share(gateway, name);
+    if (!share)
+        return;
+    share->results = share->results - before + now;
+    gateway->results = gateway->results - before + now;
+    if (now < before && !TAILQ_EMPTY(&gateway->waiters))
+        event_active(gateway->room, EV_TIMEOUT, 0);
+}
+
+void gateway_wait(struct gateway *gateway, struct waiter *waiter)
+{
+    if (!waiter->waits)
+        TAILQ_INSERT_TAIL(&gateway->waiters, waiter, link);
+    waiter->waits = true;
+}
+
+void gateway_wait_no_more(struct gateway *gateway, struct waiter *waiter)
+{
+    if (waiter->waits)
+        TAILQ_REMOVE(&gateway->waiters, waiter, link);
+    waiter->waits = false;
 }
 
 bool gateway_host(const struct gateway *gateway, struct steps_host *ret)

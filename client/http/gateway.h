@@ -13,7 +13,17 @@ struct share {
     const char *name;        /* of the token, borrowed; "" where no tokens are needed */
     struct backend *backend; /* NULL: it had no jobs yet */
     uint64_t bodies;         /* what it has of the gateway's */
+    uint64_t results;        /* and of these */
 };
+
+/* Embedded in what waits for room for results; zero at first. */
+struct waiter {
+    TAILQ_ENTRY(waiter) link;
+    bool waits;
+    void (*again)(struct waiter *waiter); /* there is more room than there was */
+};
+
+TAILQ_HEAD(waiters, waiter);
 
 struct gateway {
     struct event_base *base;
@@ -21,6 +31,7 @@ struct gateway {
     struct tokens tokens;
     bool wants_token;
     bool guards_browsers; /* a browser of this host can reach the address */
+    bool stopping;        /* each connection ends with the answer under way */
     struct language_list languages;
 
     struct backend *control; /* for questions: no job holds them up */
@@ -32,6 +43,10 @@ struct gateway {
 
     uint64_t bodies;  /* bytes of bodies that are in memory, without small ones */
     size_t exchanges; /* requests under way */
+
+    uint64_t results; /* bytes of results that are there, or for which there has to be room */
+    struct waiters waiters;
+    struct event *room; /* tells them */
 };
 
 /* Borrows SETTINGS; takes over TAKE_TOKENS. Negative errno with FAULT. */
@@ -41,16 +56,38 @@ int gateway_init(struct gateway *gateway, struct event_base *base,
 
 void gateway_deinit(struct gateway *gateway);
 
-/* The connection for the jobs of the token NAME. 0 or -ENOMEM. */
+/* The connection for the jobs of the token NAME. 0 or a negative errno. */
 int gateway_share(struct gateway *gateway, const char *name, struct backend **ret);
 
-/* A share may have this many times as much of the memory for bodies as is still free, so that
- * another always finds some. */
-#define GATEWAY_BODIES_PER_FREE 3
+/* Whether one that has HAS may have MORE of what is FREE: it leaves enough for others. */
+bool gateway_leaves_enough(uint64_t has, uint64_t more, uint64_t free);
+
+/* How the ids begin that the daemon knows of the jobs of the token NAME, and no others; NULL if it
+ * had no jobs yet. Borrowed. */
+const char *gateway_own_ids(const struct gateway *gateway, const char *name);
+
+/* A share may have this many times as much of the memory for bodies, or for results, or as many
+ * connections, as is still free, so that another always finds some. */
+#define GATEWAY_PER_FREE 3
 
 /* Makes the room of a body of the share NAME NOW bytes, which was BEFORE. False: there is not so
  * much, and nothing changes. Less is always granted. */
 bool gateway_take_room(struct gateway *gateway, const char *name, uint64_t before, uint64_t now);
+
+/* Streams of jobs leave so much of the memory for results, a fourth, to requests of one job. */
+#define GATEWAY_SINGLES_PART 4
+
+/* Whether a request that holds HELD bytes of results of the share NAME may hold MORE; a STREAM has
+ * to leave some to others. A share that holds none always may: nobody waits for ever. */
+bool gateway_may_hold(struct gateway *gateway, const char *name, bool stream, uint64_t held,
+                      uint64_t more);
+
+/* Counts that one holds NOW bytes of results of the share NAME, and BEFORE held so many. */
+void gateway_hold(struct gateway *gateway, const char *name, uint64_t before, uint64_t now);
+
+/* WAITER is called from the loop once results have gone. It may wait already. */
+void gateway_wait(struct gateway *gateway, struct waiter *waiter);
+void gateway_wait_no_more(struct gateway *gateway, struct waiter *waiter);
 
 /* What the daemon's hello told. False if none has come yet. */
 bool gateway_host(const struct gateway *gateway, struct steps_host *ret);

@@ -82,6 +82,8 @@ void guard_count_framing(struct guard_framing *framing, const char *name, const 
         is_joined(name, "Transfer-Encoding"))
         framing->is_odd = true;
     framing->hosts += strcasecmp(name, "Host") == 0;
+    framing->origins += strcasecmp(name, "Origin") == 0;
+    framing->authorizations += strcasecmp(name, "Authorization") == 0;
     framing->lengths += is_length;
     if (strcasecmp(name, "Transfer-Encoding") == 0) {
         framing->encodings++;
@@ -91,7 +93,8 @@ void guard_count_framing(struct guard_framing *framing, const char *name, const 
 
 bool guard_framing_is_clear(const struct guard_framing *framing)
 {
-    if (framing->is_odd || framing->hosts > 1 || framing->lengths + framing->encodings > 1)
+    if (framing->is_odd || framing->hosts > 1 || framing->origins > 1 ||
+        framing->authorizations > 1 || framing->lengths + framing->encodings > 1)
         return false;
     return !framing->encoding || strcasecmp(framing->encoding, "chunked") == 0;
 }

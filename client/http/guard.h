@@ -19,18 +19,19 @@ bool guard_origin_is_local(const char *origin);
 /* Returns the token in AUTHORIZATION ("Bearer TOKEN"), borrowed from it; NULL if there is none. */
 const char *guard_bearer(const char *authorization);
 
-/* The headers of a request that say where it goes and where its body ends. */
+/* The headers of a request that say where it goes, who sends it, and where its body ends. */
 struct guard_framing {
-    unsigned hosts, lengths, encodings; /* how often there is one */
-    const char *encoding;               /* the last Transfer-Encoding; NULL: none */
+    unsigned hosts, origins, authorizations, lengths, encodings; /* how often there is one */
+    const char *encoding; /* the last Transfer-Encoding; NULL: none */
     bool is_odd; /* a name or value that others may read in another way: "Content-Length : 5" */
 };
 
 /* Counts the header NAME: VALUE. */
 void guard_count_framing(struct guard_framing *framing, const char *name, const char *value);
 
-/* Whether everybody who reads the request sees the same body. Otherwise a proxy in front may take
- * for a part of it what this server takes for the next request, in the name of another client. */
+/* Whether everybody who reads the request sees the same body and the same client. Otherwise a proxy
+ * in front may take for a part of it what this server takes for the next request, in the name of
+ * another client. */
 bool guard_framing_is_clear(const struct guard_framing *framing);
 
 /* Whether the media type of CONTENT_TYPE is TYPE; parameters ("; charset=utf-8") do not count. */

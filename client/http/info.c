@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "info.h"
 #include "piston.h"
+#include "redact.h"
 
 #include <string.h>
 
@@ -41,10 +42,17 @@ static int ask(struct exchange *exchange, enum ask what,
     return 0;
 }
 
+/* Without tokens all clients trust each other. */
 static void answer_status(struct exchange *exchange, const struct message *message)
 {
-    exchange_answer(exchange, MHD_HTTP_OK, "application/json", message->payload.data,
-                    message->payload.length);
+    const struct gateway *gateway = exchange->gateway;
+    if (gateway->wants_token)
+        exchange_answer_json(
+            exchange, MHD_HTTP_OK,
+            redact_status(message->object, gateway_own_ids(gateway, exchange->share)));
+    else
+        exchange_answer(exchange, MHD_HTTP_OK, "application/json", message->payload.data,
+                        message->payload.length);
 }
 
 static void answer_metrics(struct exchange *exchange, const struct message *message)

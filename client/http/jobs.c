@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "jobs.h"
+#include "resultsize.h"
 
+#include "client/connection/meant.h"
 #include "proto/jobspec.h"
 #include "proto/json.h"
 #include "proto/printer.h"
@@ -9,6 +11,8 @@
 #include <string.h>
 
 #define MESSAGE_MAX 700
+/* The most bytes that the error of a line takes. */
+#define ERROR_LINE_MAX 4096
 /* The id of a job that has none, and is alone. */
 #define SINGLE_ID "job"
 
@@ -20,6 +24,7 @@ struct jobs {
     size_t line;      /* how many lines have been read */
     size_t in_flight; /* answers that are to come */
     bool read;        /* nothing of the body is left */
+    uint64_t need;    /* bytes for the result of the next job, which waits for them; 0: not known */
     bool alone;       /* nobody answers: there is no daemon */
     char why[MESSAGE_MAX];
 };
@@ -27,7 +32,10 @@ struct jobs {
 /* What belongs to a job in flight. */
 struct tag {
     size_t line;
-    json_t *id; /* NULL: the client gave none */
+    const char *text; /* of the job, in the body */
+    size_t length;
+    json_t *id;      /* NULL: the client gave none */
+    uint64_t result; /* the most bytes that its result takes */
 };
 
 static void free_tag(void *tag)
@@ -55,8 +63,8 @@ static void put_line(struct jobs *jobs, json_t *take)
         conn_kill(jobs->exchange->conn);
         return;
     }
-    text.data[text.length] = '\n'; /* in the place of the NUL */
-    exchange_put(jobs->exchange, text.data, text.length + 1);
+    text.data[text.length++] = '\n'; /* in the place of the NUL */
+    exchange_put(jobs->exchange, &text);
 }
 
 /* Answers a line with an error. ID is taken over and may be NULL. */
@@ -91,13 +99,40 @@ static void fail_tag(struct jobs *jobs, struct tag *tag, const char *code, const
     finish_if_done(jobs);
 }
 
+static void end_flight(struct jobs *jobs, const struct tag *tag)
+{
+    jobs->in_flight--;
+    if (jobs->exchange->lines)
+        exchange_give_back(jobs->exchange, tag->result);
+}
+
+/* Returns MESSAGE, the daemon's about a job; if it refuses a field of which we know what was meant,
+ * with that, in OUT. */
+static const char *explain(const struct tag *tag, const char *message, char out[MESSAGE_MAX])
+{
+    struct fault fault = FAULT_NULL;
+    size_t at = 0;
+    _cleanup_json_ json_t *job = NULL;
+    const char *meant = NULL;
+    if (strstr(message, "unknown field") &&
+        json_read_bounded(tag->text, tag->length, REQUEST_OVERHEAD_MAX, &job, NULL, &at, &fault) ==
+            0)
+        meant = meant_field(message, job);
+    if (!meant)
+        return message;
+    (void)snprintf(out, MESSAGE_MAX, "%s; did you mean %s?", message, meant);
+    return out;
+}
+
 static void on_answer(struct feeder *feeder, void *userdata, struct message *message)
 {
     struct jobs *jobs = container_of(feeder, struct jobs, feeder);
     struct tag *tag = userdata;
-    jobs->in_flight--;
+    end_flight(jobs, tag);
     if (message->type == MESSAGE_ERROR) {
-        fail_tag(jobs, tag, message_text(message, "code"), message_text(message, "message"),
+        char why[MESSAGE_MAX];
+        fail_tag(jobs, tag, message_text(message, "code"),
+                 explain(tag, message_text(message, "message"), why),
                  json_is_true(json_object_get(message->object, "retriable")));
         return;
     }
@@ -118,7 +153,7 @@ static void on_answer(struct feeder *feeder, void *userdata, struct message *mes
 static void on_lost(struct feeder *feeder, void *userdata, const char *why)
 {
     struct jobs *jobs = container_of(feeder, struct jobs, feeder);
-    jobs->in_flight--;
+    end_flight(jobs, userdata);
     fail_tag(jobs, userdata, "daemon_gone", why, true);
 }
 
@@ -137,8 +172,8 @@ static void drop_priority(json_t *job)
 
 /* Makes the text of the job, without its id, which *RET_TAG keeps. 0; -EINVAL or -EBADMSG with
  * FAULT; -ENOMEM. */
-static int read_job(const char *text, size_t n, size_t line, struct bytes *ret,
-                    struct tag **ret_tag, struct fault *fault)
+static int read_job(const char *text, size_t n, size_t line, const json_t *limits,
+                    struct bytes *ret, struct tag **ret_tag, struct fault *fault)
 {
     struct json_places places;
     size_t at = 0;
@@ -152,9 +187,12 @@ static int read_job(const char *text, size_t n, size_t line, struct bytes *ret,
         r = fault_set(fault, "id: expected a string, got %s", json_type_name(id));
     if (tag && r == 0) {
         tag->line = line;
+        tag->text = text;
+        tag->length = n;
         tag->id = json_incref(id);
         (void)json_object_del(job, "id");
         drop_priority(job);
+        tag->result = resultsize_most(job, limits);
         r = json_print(job, ret);
     }
     json_decref(job);
@@ -164,6 +202,11 @@ static int read_job(const char *text, size_t n, size_t line, struct bytes *ret,
     else if (tag)
         free_tag(tag);
     return r;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
 }
 
 /* Finds the next line that is not empty. False at the end of the body. */
@@ -176,7 +219,7 @@ static bool find_line(struct jobs *jobs, const char **ret, size_t *ret_n)
         size_t n = end ? (size_t)(end - start) : exchange->body_length - jobs->at;
         jobs->at += n + (end ? 1 : 0);
         jobs->line++;
-        while (n > 0 && strchr(" \t\r", start[n - 1]))
+        while (n > 0 && is_blank(start[n - 1]))
             n--;
         *ret = start;
         *ret_n = n;
@@ -194,12 +237,35 @@ static const char *without_line(const char *why)
     return strncmp(why, counted, sizeof(counted) - 1) == 0 ? why + sizeof(counted) - 1 : why;
 }
 
+/* Takes the job off if there is room for its result. False: JOB is to be read again later. */
+static bool take_off(struct jobs *jobs, struct bytes *job, struct tag *tag)
+{
+    if (!exchange_reserve(jobs->exchange, tag->result)) {
+        jobs->need = tag->result;
+        free_tag(tag);
+        bytes_deinit(job);
+        return false;
+    }
+    jobs->need = 0;
+    jobs->in_flight++;
+    return true;
+}
+
+/* Goes back to the beginning of a line whose job waits, TEXT. */
+static void go_back(struct jobs *jobs, const char *text)
+{
+    jobs->at = (size_t)(text - jobs->exchange->body);
+    jobs->line--;
+}
+
 /* Reads lines up to the next good one; bad ones are answered. 1 with the job; 0. */
 static int next_line(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
 {
     const char *text;
     size_t n;
-    while (!exchange_is_full(jobs->exchange) && find_line(jobs, &text, &n)) {
+    while (!exchange_is_full(jobs->exchange) &&
+           exchange_may_hold(jobs->exchange, MAX(jobs->need, (uint64_t)ERROR_LINE_MAX)) &&
+           find_line(jobs, &text, &n)) {
         struct fault why = FAULT_NULL;
         struct tag *tag = NULL;
         int r;
@@ -208,10 +274,13 @@ static int next_line(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
         else if (n > backend_job_max(jobs->backend))
             put_error(jobs, jobs->line, NULL, "frame_too_large",
                       "the line is longer than the daemon accepts", false);
-        else if ((r = read_job(text, n, jobs->line, ret_job, &tag, &why)) == 0) {
-            jobs->in_flight++;
+        else if ((r = read_job(text, n, jobs->line, jobs->exchange->gateway->limits, ret_job, &tag,
+                               &why)) == 0) {
+            bool taken = take_off(jobs, ret_job, tag);
+            if (!taken)
+                go_back(jobs, text);
             *ret_tag = tag;
-            return 1;
+            return taken;
         } else if (r == -ENOMEM)
             put_error(jobs, jobs->line, NULL, "internal", "out of memory", true);
         else
@@ -226,15 +295,16 @@ static int next_single(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
     const struct exchange *exchange = jobs->exchange;
     struct fault why = FAULT_NULL;
     struct tag *tag = NULL;
-    if (jobs->read)
+    if (jobs->read || !exchange_may_hold(jobs->exchange, jobs->need))
         return 0;
-    jobs->read = true;
-    int r = read_job(exchange->body, exchange->body_length, 1, ret_job, &tag, &why);
+    int r = read_job(exchange->body, exchange->body_length, 1, exchange->gateway->limits, ret_job,
+                     &tag, &why);
     if (r == 0) {
-        jobs->in_flight++;
+        jobs->read = take_off(jobs, ret_job, tag);
         *ret_tag = tag;
-        return 1;
+        return jobs->read;
     }
+    jobs->read = true;
     exchange_fail(jobs->exchange,
                   r == -ENOMEM ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_BAD_REQUEST,
                   r == -ENOMEM ? "internal" : "bad_request",
@@ -271,7 +341,7 @@ static void on_drained(void *userdata)
     struct jobs *jobs = userdata;
     struct bytes job = BYTES_NULL;
     void *tag = NULL;
-    if (jobs->read)
+    if (jobs->read || (jobs->exchange->finished && !jobs->exchange->lines))
         return;
     if (jobs->alone)
         (void)next_line(jobs, &job, &tag);
@@ -300,7 +370,7 @@ int jobs_start(struct exchange *exchange)
     }
     exchange->work = jobs;
     exchange->end_work = end_jobs;
-    exchange->drained = exchange->lines ? on_drained : NULL;
+    exchange->drained = on_drained;
     backend_offer(jobs->backend, &jobs->feeder);
     /* The first results may take minutes: the client learns at once that its jobs are taken. */
     if (exchange->lines && !exchange->ready)

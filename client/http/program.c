@@ -2,12 +2,16 @@
 #include "program.h"
 #include "fusion.h"
 #include "piston.h"
+#include "resultsize.h"
 
 #include "proto/json.h"
 #include "proto/printer.h"
 #include "proto/request.h"
 
 #include <string.h>
+
+/* Piston's answer has the output twice. */
+#define ANSWER_PER_RESULT 2
 
 struct program {
     struct feeder feeder;
@@ -93,10 +97,25 @@ static void on_unreachable(struct feeder *feeder, const char *why)
         on_lost(feeder, NULL, why);
 }
 
+static uint64_t largest_answer(const struct program *program)
+{
+    return ANSWER_PER_RESULT *
+           resultsize_most(program->job.job, program->exchange->gateway->limits);
+}
+
+/* There was no room for the answer. */
+static void on_drained(void *userdata)
+{
+    struct program *program = userdata;
+    if (program->job.job && !program->submitted && !program->exchange->ready)
+        backend_offer(program->backend, &program->feeder);
+}
+
 static int on_next(struct feeder *feeder, struct bytes *ret_job, void **ret_tag)
 {
     struct program *program = container_of(feeder, struct program, feeder);
-    if (program->submitted)
+    struct exchange *exchange = program->exchange;
+    if (program->submitted || !exchange_reserve(exchange, largest_answer(program)))
         return 0;
     program->submitted = true;
     if (json_print(program->job.job, ret_job) < 0) {
@@ -214,6 +233,7 @@ static int start(struct exchange *exchange, bool is_piston)
     program->asker.told = on_told;
     exchange->work = program;
     exchange->end_work = end_program;
+    exchange->drained = on_drained;
     int r = gateway_share(exchange->gateway, exchange->share, &program->backend);
     if (r == 0)
         begin(program);

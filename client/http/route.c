@@ -4,6 +4,8 @@
 #include "jobs.h"
 #include "program.h"
 
+#include "conf/suggest.h"
+
 #include <string.h>
 
 static const struct route table[] = {
@@ -22,6 +24,14 @@ const struct route *route_find(const char *path)
         if (strcmp(table[i].path, path) == 0)
             return &table[i];
     return NULL;
+}
+
+const char *route_meant(const char *path)
+{
+    const char *paths[ARRAY_SIZE(table)];
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+        paths[i] = table[i].path;
+    return suggest(path, paths, ARRAY_SIZE(table));
 }
 
 bool route_takes(const struct route *route, const char *method)

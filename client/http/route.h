@@ -15,6 +15,9 @@ struct route {
 /* Returns NULL if there is no such path. */
 const struct route *route_find(const char *path);
 
+/* Returns the path that may have been meant by PATH, which there is not; NULL if none is near. */
+const char *route_meant(const char *path);
+
 /* Whether the route takes METHOD. */
 bool route_takes(const struct route *route, const char *method);
 

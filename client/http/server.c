@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
+#include "crowd.h"
 #include "guard.h"
 #include "route.h"
 
 #include "client/terminal/text.h"
 
 #include <assert.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #define NDJSON "application/x-ndjson"
-
-TAILQ_HEAD(conns, conn);
+#define MESSAGE_MAX 100
 
 struct server {
     struct gateway *gateway;
-    struct conns conns;
+    struct crowd crowd;
     struct MHD_Daemon *mhd;
     struct event *readable, *timer;
     bool ended; /* a connection has ended since libmicrohttpd last looked at its listening socket */
@@ -55,77 +52,23 @@ static void on_ready(_unused_ evutil_socket_t fd, _unused_ short events, void *u
 
 /* --- connections -------------------------------------------------------------------------- */
 
-/* The client was too slow. */
-static void on_over(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
-{
-    conn_kill(userdata);
-}
-
-/* Tells whether the client of a connection that waits has left, or has sent so much ahead that
- * nobody could tell: the end of a connection comes behind what fills its socket. A client that has
- * not read everything leaves with a reset, which libevent reports as EV_READ and not as EV_CLOSED.
- */
-static bool has_left(const struct conn *conn)
-{
-    struct pollfd state = {.fd = conn->fd, .events = POLLRDHUP};
-    int ahead = 0;
-    if (poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)))
-        return true;
-    return ioctl(conn->fd, FIONREAD, &ahead) < 0 ||
-           (uint64_t)MAX(ahead, 0) > conn->gateway->settings->header_bytes;
-}
-
-/* Something happened on a connection that waits. What the client has sent is its next request,
- * which stays unread for now; the event is edge-triggered, so it does not come again for it. */
-static void on_stir(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
-{
-    if (has_left(userdata))
-        conn_kill(userdata);
-}
-
-static struct conn *conn_new(struct server *server, struct MHD_Connection *mhd)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct conn *conn = calloc(1, sizeof(*conn));
-    if (!conn)
-        return NULL;
-    conn->gateway = server->gateway;
-    conn->mhd = mhd;
-    conn->fd = info->connect_fd;
-    conn->kick = server->readable;
-    conn->deadline = evtimer_new(server->gateway->base, on_over, conn);
-    conn->gone = event_new(server->gateway->base, conn->fd,
-                           EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_stir, conn);
-    if (!conn->deadline || !conn->gone) {
-        if (conn->deadline)
-            event_free(conn->deadline);
-        free(conn);
-        return NULL;
-    }
-    TAILQ_INSERT_TAIL(&server->conns, conn, link);
-    conn_deadline(conn, server->gateway->settings->header_time);
-    return conn;
-}
-
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct server *server = cls;
     struct conn *conn = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = conn_new(server, mhd);
+        *context = conn = conn_new(server->gateway, mhd, server->readable);
+        if (conn)
+            crowd_add(&server->crowd, conn);
         return;
     }
     if (!conn)
         return;
     assert(!conn->exchange);
     server->ended = true;
-    TAILQ_REMOVE(&server->conns, conn, link);
-    event_free(conn->deadline);
-    event_free(conn->gone);
-    free(conn);
-    *context = NULL;
+    crowd_remove(&server->crowd, conn);
+    *context = conn_free(conn);
 }
 
 static void on_completed(_unused_ void *cls, struct MHD_Connection *mhd, void **context,
@@ -135,8 +78,10 @@ static void on_completed(_unused_ void *cls, struct MHD_Connection *mhd, void **
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     *context = exchange_free(*context);
     /* The next request begins. */
-    if (conn && !conn->dead)
-        conn_deadline(conn, conn->gateway->settings->header_time);
+    if (conn && conn->gateway->stopping)
+        conn_end(conn);
+    else if (conn && !conn->dead)
+        conn_receive(conn, conn->gateway->settings->header_time);
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
@@ -147,7 +92,7 @@ static const char *header(struct MHD_Connection *mhd, const char *name)
 }
 
 /* Checks where the request comes from, and whose it is. False: it is answered. */
-static bool admit(struct exchange *exchange)
+static bool admit(struct server *server, struct exchange *exchange)
 {
     struct gateway *gateway = exchange->gateway;
     struct MHD_Connection *mhd = exchange->conn->mhd;
@@ -165,12 +110,27 @@ static bool admit(struct exchange *exchange)
         return true;
     exchange->share =
         tokens_match(&gateway->tokens, guard_bearer(header(mhd, MHD_HTTP_HEADER_AUTHORIZATION)));
-    if (exchange->share)
+    if (exchange->share && crowd_recognise(&server->crowd, exchange->conn, exchange->share))
         return true;
+    if (exchange->share) {
+        exchange->closes = true;
+        exchange_fail(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "too_many_connections",
+                      "the token has as many connections as it may have now", true);
+        return false;
+    }
     exchange->share = "";
     exchange_fail(exchange, MHD_HTTP_UNAUTHORIZED, "unauthorized",
                   "a bearer token is needed, and it must be a known one", false);
     return false;
+}
+
+static void fail_path(struct exchange *exchange, const char *path)
+{
+    const char *meant = route_meant(path);
+    char message[MESSAGE_MAX];
+    (void)snprintf(message, sizeof(message), "there is no such path%s%s%s",
+                   meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    exchange_fail(exchange, MHD_HTTP_NOT_FOUND, "not_found", message, false);
 }
 
 /* Finds the route. False: the request is answered. */
@@ -179,7 +139,7 @@ static bool find_route(struct exchange *exchange, const char *path, const char *
     const struct route *route = route_find(path);
     exchange->api = route ? route->api : REPLY_OWN;
     if (!route) {
-        exchange_fail(exchange, MHD_HTTP_NOT_FOUND, "not_found", "there is no such path", false);
+        fail_path(exchange, path);
         return false;
     }
     if (!route_takes(route, method)) {
@@ -239,7 +199,8 @@ static bool check_framing(struct exchange *exchange)
         return true;
     exchange->closes = true;
     exchange_fail(exchange, MHD_HTTP_BAD_REQUEST, "bad_request",
-                  "expected one Host, and one Content-Length or \"Transfer-Encoding: chunked\", "
+                  "expected one Host, at most one Origin and Authorization, and one Content-Length "
+                  "or \"Transfer-Encoding: chunked\", "
                   "each header in a line and without a space in its name",
                   false);
     return false;
@@ -248,12 +209,13 @@ static bool check_framing(struct exchange *exchange)
 /* Judges the header. The answer to a request that is refused waits for the end of the body, so that
  * the client gets it instead of a reset; a client that waits for a word before it sends the body
  * gets it at once. */
-static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *method)
+static enum MHD_Result begin(struct server *server, struct exchange *exchange, const char *path,
+                             const char *method)
 {
     const char *expect = header(exchange->conn->mhd, MHD_HTTP_HEADER_EXPECT);
-    if (check_framing(exchange) && find_route(exchange, path, method) && admit(exchange))
+    if (check_framing(exchange) && find_route(exchange, path, method) && admit(server, exchange))
         bound_body(exchange);
-    conn_deadline(exchange->conn, exchange->gateway->settings->body_time);
+    conn_receive(exchange->conn, exchange->gateway->settings->body_time);
     if (exchange->ready && (expect || exchange->closes))
         return exchange_respond(exchange);
     return MHD_YES;
@@ -269,7 +231,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *data, si
         exchange->received - settings->body_bytes > settings->body_bytes)
         return MHD_NO;
     if (before / EXCHANGE_BODY_STEP != exchange->received / EXCHANGE_BODY_STEP)
-        conn_deadline(exchange->conn, settings->body_time);
+        conn_receive(exchange->conn, settings->body_time);
     unsigned status = exchange->ready ? 0 : exchange_take_body(exchange, data, n);
     if (status)
         fail_body(exchange, status);
@@ -281,7 +243,7 @@ static enum MHD_Result go_on(struct exchange *exchange)
 {
     struct conn *conn = exchange->conn;
     if (exchange->state == EXCHANGE_RECEIVING) {
-        conn_deadline(conn, 0);
+        conn_received(conn);
         exchange_enter(exchange, EXCHANGE_WORKING);
         if (!exchange->ready && exchange->start(exchange) < 0 && !exchange->ready)
             exchange_fail(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "internal", "out of memory",
@@ -295,7 +257,7 @@ static enum MHD_Result go_on(struct exchange *exchange)
     return MHD_YES;
 }
 
-static enum MHD_Result on_request(_unused_ void *cls, struct MHD_Connection *mhd, const char *path,
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const char *path,
                                   const char *method, _unused_ const char *version,
                                   const char *data, size_t *n, void **context)
 {
@@ -305,7 +267,7 @@ static enum MHD_Result on_request(_unused_ void *cls, struct MHD_Connection *mhd
         return MHD_NO;
     if (!*context) {
         *context = exchange_new(conn);
-        return *context ? begin(*context, path, method) : MHD_NO;
+        return *context ? begin(cls, *context, path, method) : MHD_NO;
     }
     if (*n == 0)
         return go_on(*context);
@@ -319,10 +281,12 @@ static enum MHD_Result on_request(_unused_ void *cls, struct MHD_Connection *mhd
 static struct MHD_Daemon *start_mhd(struct server *server, int listen_fd)
 {
     const struct http_settings *settings = server->gateway->settings;
+    bool counts = !server->crowd.has_strangers;
+    unsigned most = settings->connections + (counts ? 0 : CROWD_ENDING_MAX);
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
                             server, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-                            MHD_OPTION_CONNECTION_LIMIT, settings->connections,
-                            MHD_OPTION_PER_IP_CONNECTION_LIMIT, settings->connections_per_address,
+                            MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                            counts ? settings->connections_per_address : 0,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)settings->header_bytes,
                             MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
                             on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
@@ -345,7 +309,7 @@ int server_new(struct gateway *gateway, int take_listen_fd, struct server **ret,
     if (!server)
         return -ENOMEM;
     server->gateway = gateway;
-    TAILQ_INIT(&server->conns);
+    crowd_init(&server->crowd, gateway);
     server->mhd = start_mhd(server, take_listen_fd);
     if (!server->mhd || watch(server) < 0) {
         (void)fault_set(fault, "libmicrohttpd cannot serve the socket");
@@ -354,6 +318,23 @@ int server_new(struct gateway *gateway, int take_listen_fd, struct server **ret,
     }
     *ret = server;
     return 0;
+}
+
+/* Ends connections without a request, and bounds the time of requests that are still to come. */
+static void end_requests_that_come(struct server *server)
+{
+    struct conn *conn;
+    (void)MHD_run(server->mhd); /* what has come is one that is under way */
+    for (enum conn_place place = 0; place < CONN_PLACES; place++) {
+        TAILQ_FOREACH(conn, &server->crowd.of[place], link)
+        {
+            if (conn->receives && conn->exchange)
+                conn_receive(conn, SERVER_STOP_BODY_MS);
+            else if (conn->receives)
+                conn_end(conn);
+        }
+    }
+    server->gateway->stopping = true;
 }
 
 void server_drain(struct server *server, void (*idle)(void *userdata), void *userdata)
@@ -366,6 +347,7 @@ void server_drain(struct server *server, void (*idle)(void *userdata), void *use
         (void)close(listen_fd);
     server->idle = idle;
     server->idle_userdata = userdata;
+    end_requests_that_come(server);
     event_active(server->readable, EV_READ, 0);
 }
 
@@ -375,9 +357,10 @@ struct server *server_free(struct server *server)
     if (!server)
         return NULL;
     /* libmicrohttpd does not stop with connections that are suspended. */
-    TAILQ_FOREACH(conn, &server->conns, link)
+    for (enum conn_place place = 0; place < CONN_PLACES; place++)
+        TAILQ_FOREACH(conn, &server->crowd.of[place], link)
     conn_kill(conn);
-    if (!TAILQ_EMPTY(&server->conns))
+    if (server->mhd)
         (void)MHD_run(server->mhd);
     if (server->mhd)
         MHD_stop_daemon(server->mhd);

@@ -11,7 +11,10 @@ struct server;
 int server_new(struct gateway *gateway, int take_listen_fd, struct server **ret,
                struct fault *fault);
 
-/* Refuses further connections, and calls IDLE once no request is under way. */
+/* From then on, bodies that are still to come have this time. */
+#define SERVER_STOP_BODY_MS 1000
+
+/* Refuses further connections and requests, and calls IDLE once no request is under way. */
 void server_drain(struct server *server, void (*idle)(void *userdata), void *userdata);
 
 /* Closes all connections. Accepts NULL and returns NULL. */

@@ -50,6 +50,7 @@ static const struct setting table[] = {
     {"body_bytes", &type_size, FIELD(body_bytes), {KIB, 64 * GIB}, "256M"},
     {"bodies_bytes", &type_size, FIELD(bodies_bytes), {KIB, 1024 * GIB}, "1G"},
     {"unread_bytes", &type_size, FIELD(unread_bytes), {KIB, GIB}, "4M"},
+    {"results_bytes", &type_size, FIELD(results_bytes), {KIB, 1024 * GIB}, "512M"},
     {"header_time", &type_duration, FIELD(header_time), {100, 3600 * SECOND}, "30s"},
     {"body_time", &type_duration, FIELD(body_time), {100, 3600 * SECOND}, "30s"},
     {"reply_time", &type_duration, FIELD(reply_time), {100, 3600 * SECOND}, "60s"},

@@ -23,6 +23,7 @@ struct http_settings {
     uint64_t body_bytes;
     uint64_t bodies_bytes;
     uint64_t unread_bytes;
+    uint64_t results_bytes;
     uint64_t header_time;
     uint64_t body_time;
     uint64_t reply_time;

@@ -13,6 +13,9 @@ from conftest import BUILD, DEADLINE, ROOT, wait_until
 
 RUBRICD_HTTP = BUILD / "client" / "http" / "rubricd-http"
 
+# A sanitizer keeps freed memory for a while.
+SANITIZED = RUBRICD_HTTP.exists() and b"__asan_init" in RUBRICD_HTTP.read_bytes()
+
 ECHO = {"kind": "sandbox", "argv": ["/bin/echo", "hi"]}
 # It may run for longer than any test waits, so that none passes because the job ends by itself.
 SLEEP = {"kind": "sandbox", "argv": ["/bin/sleep", "3000"], "limits": {"wall_clock": 300}}
@@ -84,6 +87,12 @@ class Gateway:
         """Returns the resident bytes of the process."""
         return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[1]) << 10
 
+    def connections(self):
+        """Returns how many connections it has that it has not closed, whether or not its client has."""
+        place = f":{self.port:04X}"
+        lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
+        return sum(line[1].endswith(place) and line[3] in ("01", "08") for line in lines)
+
     def stop(self):
         self.process.terminate()
         try:
@@ -132,10 +141,10 @@ def head_of(method, path, length=None, kind=None, **headers):
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-def post_bytes(body, lines=False):
+def post_bytes(body, lines=False, **headers):
     """Returns the bytes of a request that posts BODY to /v1/jobs."""
     kind = "application/x-ndjson" if lines else "application/json"
-    return head_of("POST", "/v1/jobs", len(body), kind) + body
+    return head_of("POST", "/v1/jobs", len(body), kind, **headers) + body
 
 
 def read_answer(sock):

@@ -51,7 +51,7 @@ def test_the_configuration_file(tmp_path):
     done = check_config(path)
     assert (done.returncode, done.stderr) == (0, "")
     table = re.findall(r'^    \{"(\w+)", .*?\{[^}]*\}, *"([^"]*)"\},', (ROOT / "client/http/settings.c").read_text(), re.M | re.S)
-    assert sorted(settings) == sorted(table) and len(table) == 16
+    assert sorted(settings) == sorted(table) and len(table) == 17
     assert check_config(CONF).returncode == 0
 
 

@@ -71,7 +71,10 @@ static void test_framing(void **state)
     assert_true(
         is_clear((const char *const[]){"host", "a", "CONTENT-LENGTH", "5", "X", "y", NULL}));
     assert_true(is_clear((const char *const[]){"Transfer-Encoding", "Chunked", NULL}));
+    assert_true(is_clear((const char *const[]){"Origin", "a", "Authorization", "b", NULL}));
     assert_false(is_clear((const char *const[]){"Host", "a", "host", "a", NULL}));
+    assert_false(is_clear((const char *const[]){"Origin", "a", "ORIGIN", "a", NULL}));
+    assert_false(is_clear((const char *const[]){"Authorization", "", "authorization", "a", NULL}));
     assert_false(
         is_clear((const char *const[]){"Content-Length", "5", "Content-length", "5", NULL}));
     assert_false(is_clear(

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Connections that clients hold: whoever has a token gets through, whoever has none keeps nobody out."""
+
+import contextlib
+import json
+
+import pytest
+from conftest import wait_until
+from http_gateway import (
+    ECHO,
+    JSON,
+    head_of,
+    jobs_of,
+    make_start,  # noqa: F401
+    need_gateway,
+    post_bytes,
+    read_answer,
+    read_to_end,
+)
+
+pytestmark = pytest.mark.cold
+
+need_gateway()
+
+ALICE, BOB = "alice-token-0123456789", "bob-token-9876543210"
+AS_ALICE, AS_BOB = ({"Authorization": f"Bearer {token}"} for token in (ALICE, BOB))
+# No test passes because a time is over.
+LONG = ("header_time=60min", "body_time=60min", "reply_time=60min")
+
+
+@pytest.fixture(name="tokens")
+def make_tokens(tmp_path):
+    path = tmp_path / "tokens"
+    path.write_text(f"alice {ALICE}\nbob {BOB}\n")
+    path.chmod(0o600)
+    return f"tokens={path}"
+
+
+# What a client without a token sends and then waits.
+IDLE = [
+    pytest.param(b"", id="nothing"),
+    pytest.param(b"GET /healthz HTTP/1.1\r\nHost:", id="header"),
+    pytest.param(head_of("POST", "/v1/jobs", 100, "application/json") + b"{", id="refused body"),
+    pytest.param(head_of("GET", "/healthz"), id="refused"),
+    pytest.param(head_of("GET", "/healthz", Authorization="Bearer wrong-token-0123456789"), id="wrong token"),
+]
+
+
+@pytest.mark.parametrize("bound", ["connections=20", "connections_per_address=20"])
+@pytest.mark.parametrize("idle", IDLE)
+def test_connections_without_a_token_keep_nobody_out(start, tokens, idle, bound):
+    gateway = start(*LONG, tokens, bound)
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(gateway.connect()) for _ in range(60)]
+        for sock in sockets:
+            with contextlib.suppress(ConnectionError):
+                sock.sendall(idle)
+        for _ in range(30):
+            assert gateway.post("/v1/jobs", ECHO, AS_ALICE)[0] == 200
+        wait_until(lambda: gateway.connections() <= 20, "there are no more than there may be")
+        read_to_end(sockets[0])  # the oldest has been ended
+
+
+def test_connections_with_a_token_stay(daemon, start, tokens):
+    """Neither a request that runs nor a pause between two makes way for strangers."""
+    gateway = start(*LONG, tokens, "connections=20")
+    job = {"kind": "sandbox", "argv": ["/bin/sleep", "1"]}
+    with contextlib.ExitStack() as stack:
+        busy, idle = (stack.enter_context(gateway.connect()) for _ in range(2))
+        idle.sendall(head_of("GET", "/healthz", **AS_BOB))
+        assert " 200 " in read_answer(idle)[0]
+        busy.sendall(post_bytes(json.dumps(job).encode(), **AS_BOB))
+        wait_until(lambda: jobs_of(daemon) == 1, "the job runs")
+        for _ in range(100):
+            stack.enter_context(gateway.connect())
+        assert gateway.request("GET", "/healthz", headers=AS_ALICE)[0] == 200
+        assert " 200 " in read_answer(busy)[0]
+        idle.sendall(head_of("GET", "/healthz", **AS_BOB))
+        assert " 200 " in read_answer(idle)[0]
+
+
+def test_connections_of_one_token_leave_some_to_others(start, tokens):
+    gateway = start(*LONG, tokens, "connections=20")
+    with contextlib.ExitStack() as stack:
+
+        def ask():
+            sock = stack.enter_context(gateway.connect())
+            sock.sendall(head_of("GET", "/healthz", **AS_ALICE))
+            return read_answer(sock), sock
+
+        answers = [ask() for _ in range(30)]
+        good = [sock for (head, _), sock in answers if " 200 " in head]
+        assert len(good) == 11, "of the 15 that are not for strangers: at most three times what is free"
+        (head, body), last = answers[-1]
+        assert " 503 " in head and "Retry-After" in head and "Connection: close" in head
+        assert json.loads(body)["error"]["code"] == "too_many_connections"
+        assert read_to_end(last) == b""
+        assert gateway.post("/v1/jobs", ECHO, AS_BOB)[0] == 200
+        good[0].close()
+        wait_until(lambda: " 200 " in ask()[0][0], "there is room again")
+
+
+def test_a_connection_of_several_tokens_counts_for_the_last(start, tokens):
+    """A proxy may send requests of several clients on one connection."""
+    gateway = start(*LONG, tokens, "connections=4")
+    with gateway.connect() as one, gateway.connect() as two:
+        for _ in range(3):
+            for token in (AS_ALICE, AS_BOB):
+                for sock in (one, two):
+                    sock.sendall(head_of("GET", "/healthz", **token))
+                    assert " 200 " in read_answer(sock)[0]
+
+
+def test_strangers_of_a_unix_socket(start, tokens, tmp_path):
+    gateway = start(*LONG, tokens, "connections=20", "connections_per_address=1", listen=f"unix:{tmp_path}/http")
+    with contextlib.ExitStack() as stack:
+        for _ in range(60):
+            stack.enter_context(gateway.connect())
+        assert gateway.request("POST", "/v1/jobs", json.dumps(ECHO), {**JSON, **AS_ALICE})[0] == 200

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Clients of rubricd-http that leave before their request is complete, and a stop that does not wait for them."""
+
+import contextlib
+import json
+import signal
+import socket
+import struct
+
+import pytest
+from conftest import DEADLINE, wait_until
+from http_gateway import (
+    ECHO,
+    head_of,
+    jobs_of,
+    make_start,  # noqa: F401
+    need_gateway,
+    post_bytes,
+    read_answer,
+    read_to_end,
+)
+
+pytestmark = pytest.mark.cold
+
+need_gateway()
+
+# No test passes because a time is over.
+LONG = ("header_time=60min", "body_time=60min")
+
+LINES = "application/x-ndjson"
+HALF = [
+    pytest.param(b"", id="nothing"),
+    pytest.param(b"POST /v1/jobs HTTP/1.1\r\nHost: loc", id="header"),
+    pytest.param(head_of("POST", "/v1/jobs", 1 << 20, LINES), id="before body"),
+    pytest.param(head_of("POST", "/v1/jobs", 1 << 20, LINES) + b" " * 500_000, id="body"),
+    pytest.param(head_of("POST", "/nowhere", 1 << 20, LINES) + b" " * 500_000, id="body of a refused request"),
+    pytest.param(head_of("POST", "/v1/jobs", kind=LINES, Transfer_Encoding="chunked") + b"5\r\n  ", id="chunk"),
+    pytest.param(head_of("POST", "/v1/jobs", kind=LINES, Transfer_Encoding="chunked") + b"5;" + b"a" * 100_000, id="endless chunk"),
+    pytest.param(post_bytes(json.dumps(ECHO).encode())[:-1], id="all but a byte"),
+]
+
+
+def end(sock):
+    sock.close()
+
+
+def shut_down(sock):
+    sock.shutdown(socket.SHUT_WR)
+
+
+def reset(sock):
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+@pytest.mark.parametrize("leave", [end, shut_down, reset])
+@pytest.mark.parametrize("half", HALF)
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "later"])
+def test_a_client_that_leaves_inside_a_request(start, half, leave, at_once):
+    """Its connection ends, whether the end comes together with the last bytes or behind them."""
+    gateway = start(*LONG)
+    with gateway.connect() as sock:
+        sock.sendall(half)
+        if not at_once:
+            # Whoever comes later is served later: by then the first bytes have been read.
+            assert gateway.get("/healthz")[0] == 200
+        leave(sock)
+        wait_until(lambda: gateway.connections() == 0, "the connection has ended")
+    assert gateway.get("/healthz")[0] == 200 and "[warn]" not in gateway.log()
+
+
+def test_a_client_that_leaves_inside_a_body_gives_its_memory_back(start):
+    gateway = start(*LONG, "bodies_bytes=1M", "body_bytes=1M")
+    large = {**ECHO, "files": {"f": "x" * 700_000}}
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            sock = stack.enter_context(gateway.connect())
+            sock.sendall(head_of("POST", "/v1/jobs", 1 << 20, LINES) + b" " * 600_000)
+        wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 503, "the bodies are there")
+    wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 200, "the memory is given back")
+
+
+def test_an_end_behind_a_whole_request_cuts_no_answer_that_is_there(start):
+    """A refusal needs no job, so a client gets it that shuts down its side right away."""
+    gateway = start(*LONG)
+    for _ in range(50):
+        with gateway.connect() as sock:
+            sock.sendall(head_of("GET", "/nowhere"))
+            sock.shutdown(socket.SHUT_WR)
+            assert b" 404 " in read_to_end(sock)
+
+
+@pytest.mark.parametrize("half", HALF)
+def test_stop_does_not_wait_for_half_a_request(start, half):
+    gateway = start(*LONG)
+    with gateway.connect() as sock:
+        sock.sendall(half)
+        assert gateway.get("/healthz")[0] == 200
+        gateway.process.send_signal(signal.SIGTERM)
+        assert gateway.process.wait(STOPPED_BY_ITSELF) == 0
+        assert read_to_end(sock) == b""
+
+
+# Below the half minute after which a stop ends also what is under way.
+STOPPED_BY_ITSELF = 25
+
+
+def test_stop_takes_a_body_that_comes_at_once(daemon, start):
+    """A request that is on its way is answered, and its connection ends with the answer."""
+    gateway = start(*LONG)
+    request = post_bytes(json.dumps({"kind": "sandbox", "argv": ["/bin/sleep", "1"]}).encode())
+    with gateway.connect() as first, gateway.connect() as sock:
+        first.sendall(request)
+        wait_until(lambda: jobs_of(daemon) == 1, "the job runs")
+        sock.sendall(request[:-1])
+        assert gateway.get("/healthz")[0] == 200
+        gateway.process.send_signal(signal.SIGTERM)
+        sock.sendall(request[-1:])
+        for each in (first, sock):
+            head, _ = read_answer(each)
+            assert " 200 " in head and "Connection: close" in head
+            assert read_to_end(each) == b""
+    assert gateway.process.wait(DEADLINE) == 0
