@@ -67,8 +67,7 @@ const struct data_format data_format_mbpp = {
     .source = "google-research/mbpp; evalplus/evalplus (MbppPlus-OriginFmt)",
     .differs =
         "the code runs in a process of its own, and the assertions in another; memory is the "
-        "daemon's for code_exec (1 GiB), where EvalPlus gives 4 GiB: the reference of its task "
-        "255 takes 2.2 GiB",
+        "daemon's (1 GiB), where EvalPlus gives 4 GiB (--memory 4G)",
     .samples = "task_id and solution (a whole program), completion or generation (free text)",
     .uses =
         (const char *const[]){"code", "test", "test_list", "test_imports", "test_setup_code", NULL},
