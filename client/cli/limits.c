@@ -78,3 +78,23 @@ int limits_add(json_t *job, const struct text_list *list, struct fault *fault)
     }
     return 0;
 }
+
+int limits_add_option(json_t *job, const char *option, const char *key, const char *value,
+                      struct fault *fault)
+{
+    _cleanup_free_ char *text = NULL;
+    struct fault why = FAULT_NULL;
+    if (!value)
+        return 0;
+    if (asprintf(&text, "%s=%s", key, value) < 0) {
+        text = NULL;
+        return -ENOMEM;
+    }
+    const struct text_list list = {.items = (const char *[]){text}, .n = 1};
+    int r = limits_add(job, &list, &why);
+    /* It speaks of --limit KEY; people have given OPTION. */
+    const char *what = strstr(why.text, ": ");
+    if (r < 0 && what)
+        (void)fault_set(fault, "%s%s", option, what);
+    return r;
+}

@@ -5,6 +5,7 @@
 #include "grade_tasks.h"
 
 #include "client/cli/files.h"
+#include "client/cli/limits.h"
 #include "client/connection/connect.h"
 #include "client/terminal/text.h"
 
@@ -19,6 +20,7 @@ struct grade_options {
     const char *samples;
     const char *ks;
     const char *timeout;
+    const char *memory;
     const char *transcripts;
     const char *format;
     const char *language;
@@ -80,6 +82,16 @@ static int parse_timeout(const char *text, double *ret, struct fault *fault)
     return 0;
 }
 
+static int parse_memory(const char *text, int64_t *ret, struct fault *fault)
+{
+    _cleanup_json_ json_t *holder = json_object();
+    int r = holder ? limits_add_option(holder, "--memory", "memory_bytes", text, fault) : -ENOMEM;
+    if (r < 0)
+        return r;
+    *ret = json_integer_value(json_object_get(json_object_get(holder, "limits"), "memory_bytes"));
+    return 0;
+}
+
 /* Refuses options that are missing or contradict each other. */
 static int check_options(const struct grade_options *options, struct fault *fault)
 {
@@ -134,6 +146,8 @@ static int read_options(const struct grade_options *options, struct plan *plan)
         r = passk_parse_ks(options->ks, &plan->ks, &fault);
     if (r == 0)
         r = parse_timeout(options->timeout, &plan->policy.timeout_s, &fault);
+    if (r == 0)
+        r = parse_memory(options->memory, &plan->policy.memory, &fault);
     if (r == 0 && options->samples)
         r = file_check_readable(options->samples, &fault);
     if (r == 0)
@@ -343,6 +357,14 @@ static const struct option_spec grade_specs[] = {
         .help =
             "time limit of each sample, at most 30 (default: the daemon's, 3); raised for tasks "
             "whose reference solution needs more than a quarter of it",
+    },
+    {
+        .name = "memory",
+        .argument = "SIZE",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct grade_options, memory),
+        .help = "how much memory the code and its tests may use, each: 512M or 4G (default: the "
+                "data set's, or the daemon's, 1G)",
     },
     {
         .name = "shared",

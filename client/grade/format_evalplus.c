@@ -32,7 +32,9 @@ const struct data_format data_format_evalplus = {
     .what = "base_input and plus_input, compared with what canonical_solution returns, by the "
             "isolated judge",
     .source = "evalplus/evalplus, evalplus/eval/__init__.py and evalplus/data/mbpp.py",
-    .differs = "the time limit is the usual one, and is raised by what the reference takes",
+    .differs =
+        "the time limit is the usual one, and is raised by what the reference takes; memory is "
+        "the daemon's (1 GiB), where it gives 4 GiB (--memory 4G)",
     .samples = "task_id and solution (a whole program), completion (continues the prompt) or "
                "generation (free text)",
     .uses = (const char *const[]){"prompt", "entry_point", "canonical_solution", "atol", NULL},

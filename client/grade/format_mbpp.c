@@ -65,7 +65,9 @@ const struct data_format data_format_mbpp = {
     .title = "MBPP",
     .what = "assertions, by the isolated judge; all of EvalPlus where `test` has them",
     .source = "google-research/mbpp; evalplus/evalplus (MbppPlus-OriginFmt)",
-    .differs = "the code runs in a process of its own, and the assertions in another",
+    .differs =
+        "the code runs in a process of its own, and the assertions in another; memory is the "
+        "daemon's (1 GiB), where EvalPlus gives 4 GiB (--memory 4G)",
     .samples = "task_id and solution (a whole program), completion or generation (free text)",
     .uses =
         (const char *const[]){"code", "test", "test_list", "test_imports", "test_setup_code", NULL},

@@ -22,9 +22,13 @@ static bool put(json_t *object, const char *name, const json_t *value)
 static bool put_policy(json_t *job, const struct gradejob_policy *policy)
 {
     bool ok = true;
+    if (policy->memory > 0)
+        ok = json_object_set_new(job, "limits",
+                                 json_pack("{s:I}", "memory_bytes", (json_int_t)policy->memory)) ==
+             0;
     if (policy->timeout_s > 0)
-        ok = json_object_set_new(job, "metadata",
-                                 json_pack("{s:f}", "timeout_s", policy->timeout_s)) == 0;
+        ok = ok && json_object_set_new(job, "metadata",
+                                       json_pack("{s:f}", "timeout_s", policy->timeout_s)) == 0;
     if (policy->transcript)
         ok = ok && json_object_set_new(job, "transcript", json_true()) == 0;
     if (policy->shared)
@@ -60,13 +64,13 @@ static bool put_program(json_t *job, const struct task *task, const char *langua
 {
     _cleanup_json_ json_t *limits = json_object();
     double timeout_s = policy->timeout_s > 0 ? policy->timeout_s : task->timeout_s;
+    json_int_t memory = policy->memory > 0 ? policy->memory : (json_int_t)task->memory;
     bool ok = limits && json_object_set_new(job, "language", json_string(language)) == 0 &&
               put(job, "tests", task->tests) && put(job, "call", task->call);
     if (ok && timeout_s > 0)
         ok = json_object_set_new(limits, "wall_clock", json_real(timeout_s)) == 0;
-    if (ok && task->memory > 0)
-        ok = json_object_set_new(limits, "memory_bytes", json_integer((json_int_t)task->memory)) ==
-             0;
+    if (ok && memory > 0)
+        ok = json_object_set_new(limits, "memory_bytes", json_integer(memory)) == 0;
     if (ok && json_object_size(limits) > 0)
         ok = put(job, "limits", limits);
     if (ok && task->compare)

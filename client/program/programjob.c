@@ -92,34 +92,13 @@ static int put_code(json_t *job, const char *source, struct fault *fault)
     return text ? put(job, "code", text) : fault_set(fault, "%s: it is not UTF-8", source);
 }
 
-/* Puts the value of OPTION as the limit KEY. */
-static int put_limit(json_t *job, const char *option, const char *key, const char *value,
-                     struct fault *fault)
-{
-    _cleanup_free_ char *text = NULL;
-    struct fault why = FAULT_NULL;
-    if (!value)
-        return 0;
-    if (asprintf(&text, "%s=%s", key, value) < 0) {
-        text = NULL;
-        return -ENOMEM;
-    }
-    const struct text_list list = {.items = (const char *[]){text}, .n = 1};
-    int r = limits_add(job, &list, &why);
-    /* It speaks of --limit KEY; people have given OPTION. */
-    const char *what = strstr(why.text, ": ");
-    if (r < 0 && what)
-        (void)fault_set(fault, "%s%s", option, what);
-    return r;
-}
-
 static int put_rules(json_t *job, const struct program_options *options, struct fault *fault)
 {
     int r = limits_add(job, &options->limits, fault);
     if (r == 0)
-        r = put_limit(job, "--time", "wall_clock", options->time, fault);
+        r = limits_add_option(job, "--time", "wall_clock", options->time, fault);
     if (r == 0)
-        r = put_limit(job, "--memory", "memory_bytes", options->memory, fault);
+        r = limits_add_option(job, "--memory", "memory_bytes", options->memory, fault);
     if (r == 0)
         r = put(job, "stop", json_string(options->all ? "all" : "first_failure"));
     if (r < 0 || !options->compare)

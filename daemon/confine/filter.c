@@ -204,6 +204,14 @@ static int add_watching(scmp_filter_ctx ctx)
     return r;
 }
 
+/* Has the host keep the files in memory that all jobs read: who takes them out again and again
+ * makes every other job wait for the disk, which no clock gives back to it, and leaves a message
+ * for the next one. It is advice, and a kernel need not take it. */
+static int add_evicting(scmp_filter_ctx ctx)
+{
+    return deny_if(ctx, 0, "fadvise64", equals(3, POSIX_FADV_DONTNEED));
+}
+
 /* Refuses core scheduling: threads with different cookies leave the other half of a core idle and
  * wait for each other, which looks as if others had it, as with sched_setaffinity(). It also idles
  * the half that a neighbour runs on. */
@@ -312,6 +320,8 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64
         r = add_terminals(ctx);
     if (r == 0)
         r = add_watching(ctx);
+    if (r == 0)
+        r = add_evicting(ctx);
     if (r == 0)
         r = add_core_scheduling(ctx);
     if (r == 0)

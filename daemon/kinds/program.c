@@ -79,6 +79,7 @@ static int make_program(struct program_run *run, const struct job_spec *spec,
                         const struct kind_host *host, enum error_code *ret_code,
                         struct fault *fault)
 {
+    static const char *const caller[] = {PROGRAM_CALL_FILE, NULL};
     const struct program_spec *program = &spec->program;
     const struct program_source source = {
         .path = "job",
@@ -88,6 +89,7 @@ static int make_program(struct program_run *run, const struct job_spec *spec,
         .is_generation = program->is_generation,
         .files = program->files,
         .file_count = program->file_count,
+        .taken = program->call ? caller : NULL,
     };
     int r = program_unit_init(&run->program, &source, host, ret_code, fault);
     if (r < 0)
@@ -122,6 +124,7 @@ static int make_checker(struct program_run *run, const struct job_spec *spec,
         .text = &checker->code,
         .files = checker->files,
         .file_count = checker->file_count,
+        .taken = program_evidence,
     };
     int r = program_unit_init(&run->checker, &source, host, ret_code, fault);
     if (r == 0)

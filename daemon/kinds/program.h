@@ -93,6 +93,8 @@ struct program_source {
     bool is_generation;
     const struct sandbox_file *files;
     size_t file_count;
+    const char *const *taken; /* NULL-terminated: names of what each test puts beside the source and
+                               * its files; they matter to a language that has no compiler */
 };
 
 enum program_stage {
@@ -148,6 +150,9 @@ int program_unit_command(const struct program_unit *unit, enum language_command 
                          const struct kind_host *host, const char *source, char ***ret);
 
 /* --- program_steps.c ---------------------------------------------------------------------- */
+
+/* What a checker or an interactor is given, in testlib's order; NULL-terminated. */
+extern const char *const program_evidence[PROGRAM_EXTRA_FILES + 1];
 
 /* Plan a step. 0, -ENOMEM, or -ENOENT: its program is gone. What they plan borrows from RUN and
  * SPEC. */

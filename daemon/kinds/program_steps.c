@@ -9,10 +9,12 @@
 
 static const struct bytes nothing = BYTES_NULL;
 
+const char *const program_evidence[PROGRAM_EXTRA_FILES + 1] = {"input", "output", "answer", NULL};
+
 /* Renews the command at *AT; the launch before has been packed with the old one. ARGUMENTS (NULL:
  * none) follow it. */
 static int renew(char ***at, const struct program_unit *unit, enum language_command what,
-                 const struct kind_host *host, const char *source, char *const *arguments)
+                 const struct kind_host *host, const char *source, const char *const *arguments)
 {
     char **command = NULL;
     size_t n = 0, more = 0;
@@ -42,7 +44,7 @@ static int renew(char ***at, const struct program_unit *unit, enum language_comm
 
 static int renew_command(struct program_run *run, const struct program_unit *unit,
                          enum language_command what, const struct kind_host *host,
-                         const char *source, char *const *arguments)
+                         const char *source, const char *const *arguments)
 {
     return renew(&run->command, unit, what, host, source, arguments);
 }
@@ -120,8 +122,8 @@ int program_plan_test(struct program_run *run, const struct job_spec *spec,
     const char *call = spec->program.call;
     const struct program_unit *unit = &run->program;
     const struct program_test *test = &spec->program.tests->test[run->planned];
-    int r =
-        renew_command(run, unit, LANGUAGE_RUN, host, call ? PROGRAM_CALL_FILE : NULL, test->argv);
+    int r = renew_command(run, unit, LANGUAGE_RUN, host, call ? PROGRAM_CALL_FILE : NULL,
+                          (const char *const *)test->argv);
     bytes_deinit(&run->input);
     if (r == 0 && call)
         r = describe_call(run, call, &test->input, &run->input);
@@ -144,20 +146,17 @@ int program_plan_test(struct program_run *run, const struct job_spec *spec,
 static int plan_helper(struct program_run *run, const struct bytes *const contents[],
                        const struct kind_host *host, struct kind_plan *plan)
 {
-    /* In testlib's order. */
-    static char input[] = "input", result[] = "output", answer[] = "answer";
-    static char *const names[PROGRAM_EXTRA_FILES + 1] = {input, result, answer, NULL};
     struct program_unit *unit = &run->checker;
     size_t count = unit->file_count, first = unit->artefact < 0 ? 0 : unit->file_count;
-    int r = renew_command(run, unit, LANGUAGE_RUN, host, NULL, names);
+    int r = renew_command(run, unit, LANGUAGE_RUN, host, NULL, program_evidence);
     if (r < 0)
         return r;
     add_program(unit, plan);
     for (size_t i = 0; i < PROGRAM_EXTRA_FILES; i++) {
         if (!contents[i])
             continue;
-        unit->files[count++] =
-            (struct launch_file){.name = names[i], .mode = EVIDENCE_MODE, .content = contents[i]};
+        unit->files[count++] = (struct launch_file){
+            .name = program_evidence[i], .mode = EVIDENCE_MODE, .content = contents[i]};
         /* What a test and its program have is no reason for it to fail. */
         plan->launch.limits.of[LIMIT_DISK] += contents[i]->length;
     }
@@ -202,7 +201,8 @@ int program_plan_interaction(struct program_run *run, const struct job_spec *spe
     struct kind_plan of_program = KIND_PLAN_NULL;
     int r = plan_helper(run, contents, host, plan);
     if (r == 0)
-        r = renew(&run->joined_command, unit, LANGUAGE_RUN, host, NULL, test->argv);
+        r = renew(&run->joined_command, unit, LANGUAGE_RUN, host, NULL,
+                  (const char *const *)test->argv);
     if (r < 0)
         return r;
     add_program(unit, &of_program);

@@ -95,6 +95,19 @@ static bool collide(const char *a, const char *b)
     return strncmp(a, b, n) == 0 && (a[n] == '\0' || a[n] == '/') && (b[n] == '\0' || b[n] == '/');
 }
 
+/* Says why no file NAME may stand beside the program; NULL: it may. */
+static const char *why_not(const struct program_unit *unit, const struct program_source *source,
+                           const char *name)
+{
+    if (collide(name, unit->source))
+        return "the program itself stands there";
+    bool reaches_tests = !program_unit_is_compiled(unit);
+    for (const char *const *taken = source->taken; reaches_tests && taken && *taken; taken++)
+        if (collide(name, *taken))
+            return "a file of each test stands there";
+    return NULL;
+}
+
 static int make_files(struct program_unit *unit, const struct program_source *source,
                       enum error_code *ret_code, struct fault *fault)
 {
@@ -105,10 +118,10 @@ static int make_files(struct program_unit *unit, const struct program_source *so
         (struct launch_file){.name = unit->source, .mode = SOURCE_MODE, .content = &unit->code};
     for (size_t i = 0; i < source->file_count; i++) {
         const struct sandbox_file *file = &source->files[i];
-        if (collide(file->name, unit->source)) {
+        const char *why = why_not(unit, source, file->name);
+        if (why) {
             *ret_code = ERROR_BAD_REQUEST;
-            return fault_set(fault, "%s.files.%.64s: the program itself stands there", source->path,
-                             file->name);
+            return fault_set(fault, "%s.files.%.64s: %s", source->path, file->name, why);
         }
         unit->files[unit->file_count++] =
             (struct launch_file){.name = file->name, .mode = file->mode, .content = &file->content};

@@ -351,9 +351,20 @@ def test_options_that_jobs_carry(place, fake):
     daemon = fake()
     place.write("tasks.jsonl", HALF)
     place.write("samples.jsonl", {"task_id": 7, "completion": "good"})
-    assert place.grade(daemon, "--shared", "--timeout", "2.5").returncode == 0
+    assert place.grade(daemon, "--shared", "--timeout", "2.5", "--memory", "4G").returncode == 0
     assert daemon.jobs["7:0"]["verdict"] == "shared"
+    assert daemon.jobs["7:0"]["limits"] == {"memory_bytes": 4 << 30}
     assert daemon.jobs["7:0"]["metadata"] == {"timeout_s": 2.5}
+
+
+def test_memory_that_is_no_size(place, fake):
+    place.write("tasks.jsonl", HALF)
+    place.write("samples.jsonl", {"task_id": 7, "completion": "good"})
+    done = place.grade(fake(), "--memory", "much")
+    assert done.returncode == 2
+    assert complaints(done) == [
+        '--memory: expected a size in bytes, or a number with K, M, G or T behind it, got "much"'
+    ]
 
 
 def test_compressed_files(place, fake):

@@ -107,6 +107,14 @@ def test_references_run_first(place, fake):
         assert line["run"]["preflight"]["mode"] == "isolated"
 
 
+def test_references_have_the_memory_of_the_option(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", *samples_of(ADD))
+    assert place.grade(daemon, "--k", "1", "--memory", "4G").returncode == 0
+    assert [job["limits"] for job in daemon.jobs.values()] == [{"memory_bytes": 4 << 30}] * 2
+
+
 def test_the_summary_says_what_the_preflight_cost(place, fake):
     place.write("tasks.jsonl", ADD)
     place.write("samples.jsonl", *samples_of(ADD))

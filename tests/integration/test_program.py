@@ -300,6 +300,8 @@ def test_bad_requests_are_named(client):
     assert refused(client, program(ADD, []), check=False) == "job.tests: expected 1 to 10000 tests, got 0"
     message = refused(client, program(ADD, files={"main.py": ""}))
     assert message == "job.files.main.py: the program itself stands there"
+    job = program("def f(): return 1", [{"args": [], "expected": 1}], call="f", files={".call.py": ""})
+    assert refused(client, job) == "job.files..call.py: a file of each test stands there"
     job = program("int f;", [{"args": [], "expected": 1}], "c", call="f")
     assert refused(client, job) == (
         "job.call: a function of a program in c cannot be called; in python it can"
@@ -665,6 +667,21 @@ static int check(const char *output, const char *answer)
     assert client.run(program("print(1)", TWO, checker=checker))["verdict"] == "wrong_answer"
     message = refused(client, program(ADD, checker={"language": "c", "code": "int main("}))
     assert message.startswith("job.checker: does not compile: exit status 1: main.c:")
+
+
+@pytest.mark.parametrize("role", ["checker", "interactor"])
+@pytest.mark.parametrize("name", ["input", "output/x", "answer"])
+def test_files_that_a_test_would_put_there_are_refused(client, role, name):
+    helper = {"language": "python", "code": "", "files": {name: ""}}
+    message = refused(client, program(ADD, **{role: helper}))
+    assert message == f"job.{role}.files.{name}: a file of each test stands there"
+
+
+@needs_gcc
+def test_a_compiled_checker_may_have_files_of_any_name(client):
+    """They are there when it is compiled, and gone when it runs."""
+    checker = {"language": "c", "code": '#include "input"\n', "files": {"input": "int main(void) { return 1; }"}}
+    assert client.run(program(ADD, checker=checker))["verdict"] == "wrong_answer"
 
 
 # Programs that look for what they must not know

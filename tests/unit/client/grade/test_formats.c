@@ -294,6 +294,17 @@ static void test_apps(void **state)
            "d:1: input_output: fn_name: it is no name of a function");
 }
 
+/* That of the options comes before the data set's own. */
+static void assert_memory_of_options(const struct task *task)
+{
+    _cleanup_json_ json_t *text = json_string("print(2)");
+    const struct gradejob_code code = {.form = SAMPLE_SOLUTION, .text = text};
+    const struct gradejob_policy policy = {.memory = 512000000};
+    _cleanup_json_ json_t *job = gradejob_make(task, &code, &policy);
+    const json_t *limits = json_object_get(job, "limits");
+    assert_int_equal(json_integer_value(json_object_get(limits, "memory_bytes")), 512000000);
+}
+
 static void test_codecontests(void **state)
 {
     _cleanup_dataset_ struct dataset set = parse_as(
@@ -318,6 +329,7 @@ static void test_codecontests(void **state)
         "\"limits\":{\"memory_bytes\":256000000,\"wall_clock\":1.5},"
         "\"tests\":[{\"input\":\"1\",\"output\":\"2\"},{\"input\":\"3\",\"output\":\"4\"}]}",
         "print(2)");
+    assert_memory_of_options(&set.tasks[0]);
     assert_ptr_equal(other.tasks[0].format, &data_format_codecontests);
     assert_sample(
         &other, SAMPLE_SOLUTION, "print(2)",

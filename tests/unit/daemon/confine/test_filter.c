@@ -290,29 +290,12 @@ static const struct call refused[] = {
 
 /* Calls that are judged by their arguments, or by what holds beside the filter. */
 static const int judged[] = {
-    SYS_clone,
-    SYS_personality,
-    SYS_ioctl,
-    SYS_fcntl,
-    SYS_memfd_create,
-    SYS_chmod,
-    SYS_fchmod,
-    SYS_fchmodat,
-    SYS_creat,
-    SYS_mkdir,
-    SYS_mkdirat,
-    SYS_mknod,
-    SYS_mknodat,
-    SYS_open,
-    SYS_openat,
-    SYS_prlimit64,
-    SYS_sched_setattr,
-    SYS_setpriority,
-    SYS_sched_setscheduler,
-    SYS_ioprio_set,
-    SYS_sched_setparam,
-    SYS_kill,
-    SYS_socket,
+    SYS_clone,      SYS_personality,    SYS_ioctl,       SYS_fcntl,
+    SYS_fadvise64,  SYS_memfd_create,   SYS_chmod,       SYS_fchmod,
+    SYS_fchmodat,   SYS_creat,          SYS_mkdir,       SYS_mkdirat,
+    SYS_mknod,      SYS_mknodat,        SYS_open,        SYS_openat,
+    SYS_prlimit64,  SYS_sched_setattr,  SYS_setpriority, SYS_sched_setscheduler,
+    SYS_ioprio_set, SYS_sched_setparam, SYS_kill,        SYS_socket,
     SYS_socketpair,
 };
 
@@ -913,6 +896,24 @@ static void test_watching(void **state)
     }
 }
 
+/* Done, without the kernel. */
+static void test_evicting(void **state)
+{
+    static const uint64_t others[] = {POSIX_FADV_NORMAL, POSIX_FADV_RANDOM, POSIX_FADV_SEQUENTIAL,
+                                      POSIX_FADV_WILLNEED, POSIX_FADV_NOREUSE};
+    static const uint64_t advice = POSIX_FADV_DONTNEED;
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_fadvise64, 0, 0, 0, advice), DENIED(0));
+        assert_int_equal(ACTION(&program, SYS_fadvise64, 0, 0, 0, GARBAGE | advice), DENIED(0));
+        for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+            assert_int_equal(ACTION(&program, SYS_fadvise64, 0, 0, 0, others[i]),
+                             SECCOMP_RET_ALLOW);
+    }
+}
+
 /* --- memory ------------------------------------------------------------------------------- */
 
 /* Files without a name are allowed only where a control group bounds what they take. */
@@ -1050,6 +1051,7 @@ int main(void)
         SCENARIO(try_terminals),
         cmocka_unit_test(test_inode_flags),
         cmocka_unit_test(test_watching),
+        cmocka_unit_test(test_evicting),
         cmocka_unit_test(test_memory_files),
         cmocka_unit_test(test_ordinary_things),
     };
