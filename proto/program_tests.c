@@ -235,11 +235,19 @@ int program_tests_check_call(const struct program_tests *tests, bool is_call, st
 
 /* --- digests ------------------------------------------------------------------------------ */
 
+static bool is_digest(const char *text)
+{
+    size_t at = strlen(DIGEST_PREFIX);
+    if (strlen(text) != PROGRAM_DIGEST_SIZE - 1 || strncmp(text, DIGEST_PREFIX, at) != 0)
+        return false;
+    while (text[at] && strchr("0123456789abcdef", text[at]))
+        at++;
+    return text[at] == '\0';
+}
+
 int program_digest_check(const char *text, const char *path, struct fault *fault)
 {
-    size_t prefix = strlen(DIGEST_PREFIX);
-    if (strncmp(text, DIGEST_PREFIX, prefix) == 0 && strlen(text) == PROGRAM_DIGEST_SIZE - 1 &&
-        strspn(text + prefix, "0123456789abcdef") == PROGRAM_DIGEST_SIZE - 1 - prefix)
+    if (is_digest(text))
         return 0;
     return fault_set(fault, "%s: \"%.*s\" is not a digest: sha256: and 64 hexadecimal digits", path,
                      SHOWN(text));
