@@ -96,7 +96,8 @@ bool guard_framing_is_clear(const struct guard_framing *framing)
     if (framing->is_odd || framing->hosts > 1 || framing->origins > 1 ||
         framing->authorizations > 1 || framing->lengths + framing->encodings > 1)
         return false;
-    return !framing->encoding || strcasecmp(framing->encoding, "chunked") == 0;
+    return !framing->encoding ||
+           (framing->knows_encodings && strcasecmp(framing->encoding, "chunked") == 0);
 }
 
 const char *guard_bearer(const char *authorization)

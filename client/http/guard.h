@@ -23,6 +23,7 @@ const char *guard_bearer(const char *authorization);
 struct guard_framing {
     unsigned hosts, origins, authorizations, lengths, encodings; /* how often there is one */
     const char *encoding; /* the last Transfer-Encoding; NULL: none */
+    bool knows_encodings; /* HTTP/1.0 does not: its proxies see no body there */
     bool is_odd; /* a name or value that others may read in another way: "Content-Length : 5" */
 };
 

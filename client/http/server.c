@@ -191,9 +191,9 @@ static enum MHD_Result count_framing(void *cls, _unused_ enum MHD_ValueKind kind
 }
 
 /* Refuses a request whose body may end elsewhere for others. False: it is answered. */
-static bool check_framing(struct exchange *exchange)
+static bool check_framing(struct exchange *exchange, const char *version)
 {
-    struct guard_framing framing = {.encoding = NULL};
+    struct guard_framing framing = {.knows_encodings = strcmp(version, MHD_HTTP_VERSION_1_0) != 0};
     (void)MHD_get_connection_values(exchange->conn->mhd, MHD_HEADER_KIND, count_framing, &framing);
     if (guard_framing_is_clear(&framing))
         return true;
@@ -210,10 +210,11 @@ static bool check_framing(struct exchange *exchange)
  * the client gets it instead of a reset; a client that waits for a word before it sends the body
  * gets it at once. */
 static enum MHD_Result begin(struct server *server, struct exchange *exchange, const char *path,
-                             const char *method)
+                             const char *method, const char *version)
 {
     const char *expect = header(exchange->conn->mhd, MHD_HTTP_HEADER_EXPECT);
-    if (check_framing(exchange) && find_route(exchange, path, method) && admit(server, exchange))
+    if (check_framing(exchange, version) && find_route(exchange, path, method) &&
+        admit(server, exchange))
         bound_body(exchange);
     conn_receive(exchange->conn, exchange->gateway->settings->body_time);
     if (exchange->ready && (expect || exchange->closes))
@@ -258,8 +259,8 @@ static enum MHD_Result go_on(struct exchange *exchange)
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const char *path,
-                                  const char *method, _unused_ const char *version,
-                                  const char *data, size_t *n, void **context)
+                                  const char *method, const char *version, const char *data,
+                                  size_t *n, void **context)
 {
     struct conn *conn =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
@@ -267,7 +268,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
         return MHD_NO;
     if (!*context) {
         *context = exchange_new(conn);
-        return *context ? begin(cls, *context, path, method) : MHD_NO;
+        return *context ? begin(cls, *context, path, method, version) : MHD_NO;
     }
     if (*n == 0)
         return go_on(*context);

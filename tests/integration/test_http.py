@@ -413,6 +413,18 @@ def test_a_body_that_a_proxy_may_see_otherwise(daemon, gateway, headers):
         assert client.status()["counters"]["submitted"] == 0
 
 
+def test_chunks_of_http_1_0(daemon, gateway):
+    """A proxy that speaks HTTP/1.0 takes them for the next request."""
+    head = b"POST /v1/jobs HTTP/1.0\r\nContent-Type: application/json\r\nConnection: keep-alive\r\n"
+    body = json.dumps(ECHO).encode()
+    with gateway.connect() as sock:
+        sock.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+        answer = read_to_end(sock)
+    assert b" 400 " in answer.splitlines()[0] and answer.count(b"HTTP/1.") == 1, answer
+    with daemon.connect() as client:
+        assert client.status()["counters"]["submitted"] == 0
+
+
 def test_stop_finishes_requests(daemon, gateway):
     with gateway.connect() as sock:
         sock.sendall(post_bytes(json.dumps({"kind": "sandbox", "argv": ["/bin/sleep", "1"]}).encode()))
