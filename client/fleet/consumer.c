@@ -51,6 +51,13 @@ bool consumer_has_nothing(const json_t *info)
            json_integer_value(json_object_get(info, "num_ack_pending")) == 0;
 }
 
+bool consumer_has_acknowledged(const json_t *info, uint64_t seq)
+{
+    json_int_t floor =
+        json_integer_value(json_object_get(json_object_get(info, "ack_floor"), "stream_seq"));
+    return floor > 0 && seq <= (uint64_t)floor;
+}
+
 /* If the server refuses, which one alone does, the next looks try again. */
 static bool on_stepped_down(_unused_ void *arg, _unused_ natsMsg *reply)
 {

@@ -24,6 +24,10 @@ json_t *consumer_read(natsMsg *reply);
 /* Whether INFO, of a consumer, says that it has nothing to deliver and nothing in work. */
 bool consumer_has_nothing(const json_t *info);
 
+/* Whether INFO says that the message SEQ of the queue, and all before it, were acknowledged: it
+ * will deliver none of them. */
+bool consumer_has_acknowledged(const json_t *info, uint64_t seq);
+
 /* What a front knows of a consumer from one check to the next. */
 struct consumer_watch {
     bool waits;     /* jobs that the queue took long ago have no answer; noted by the front */

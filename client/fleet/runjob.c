@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runjob.h"
 
+#include "consumer.h"
+
 #include "client/terminal/text.h"
 #include "proto/json.h"
 
@@ -42,6 +44,89 @@ static void fail(struct runjob *job, const char *code, const char *why)
     job->ops->failed(job, code, why);
 }
 
+/* Deletes the message SEQ of STREAM. Returns the request's number; see bus_request(). */
+static uint64_t delete_message(struct runjob *job, enum fleet_stream stream, uint64_t seq,
+                               bus_reply *reply, void *arg)
+{
+    char subject[API_SUBJECT_SIZE], text[64];
+    api_subject("STREAM.MSG.DELETE", bus_fleet(job->bus), stream, NULL, subject, sizeof(subject));
+    int n = snprintf(text, sizeof(text), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", seq);
+    return bus_request(job->bus, subject, NULL, text, (size_t)n, reply, arg);
+}
+
+/* --- a message that the queue keeps and delivers to nobody --------------------------------- */
+
+/* A nats-server 2.9 that has lost its disk may keep messages that were acknowledged. Their numbers
+ * are not above the floor of the consumer, which delivers them to nobody, and the queue takes no
+ * other message of such a job. So if a job that has had no answer for long is refused because it is
+ * there already, its message is looked up, and goes if nobody will get it. */
+
+static void settle(struct runjob *job, uint64_t seq);
+static void publish(struct runjob *job);
+
+static bool on_removed(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome == API_AGAIN)
+        return true;
+    job->request = 0;
+    if (answer.outcome == API_OK || answer.outcome == API_GONE)
+        publish(job);
+    else
+        settle(job, job->queued_seq);
+    return false;
+}
+
+static bool on_floor(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    _cleanup_json_ json_t *info = consumer_read(reply);
+    if (!consumer_has_acknowledged(info, job->queued_seq)) {
+        settle(job, job->queued_seq);
+        return false;
+    }
+    complain("run %s: %s is queued again: the NATS server has kept it, though it was acknowledged, "
+             "and has "
+             "lost its result",
+             job->run, job->token);
+    job->request = delete_message(job, STREAM_JOBS, job->queued_seq, on_removed, job);
+    if (job->request == 0)
+        fail(job, "internal", "out of memory");
+    return false;
+}
+
+static bool on_place(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    _cleanup_json_ json_t *found = NULL;
+    struct fault fault = FAULT_NULL;
+    (void)json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &found,
+                           &fault);
+    json_int_t seq = json_integer_value(json_object_get(json_object_get(found, "message"), "seq"));
+    if (seq <= 0) { /* it has gone meanwhile, or the server cannot say; the next look hears again */
+        settle(job, 0);
+        return false;
+    }
+    job->queued_seq = (uint64_t)seq;
+    job->request = consumer_ask(job->bus, job->run, job->priority, "CONSUMER.INFO", on_floor, job);
+    if (job->request == 0)
+        fail(job, "internal", "out of memory");
+    return false;
+}
+
+static void find_message(struct runjob *job)
+{
+    char subject[API_SUBJECT_SIZE], of_job[NAMES_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
+    api_subject("STREAM.MSG.GET", bus_fleet(job->bus), STREAM_JOBS, NULL, subject, sizeof(subject));
+    names_job(bus_fleet(job->bus), job->run, job->priority, job->token, of_job);
+    int n = snprintf(text, sizeof(text), "{\"last_by_subj\":\"%s\"}", of_job);
+    job->request = bus_request(job->bus, subject, NULL, text, (size_t)n, on_place, job);
+    if (job->request == 0)
+        fail(job, "internal", "out of memory");
+}
+
 /* --- into the queue ----------------------------------------------------------------------- */
 
 static bool on_bound(void *arg, natsMsg *reply)
@@ -78,6 +163,18 @@ static void ask_bound(struct runjob *job)
         fail(job, "internal", "out of memory");
 }
 
+/* The queue has the job, as the message SEQ; 0: unknown. */
+static void settle(struct runjob *job, uint64_t seq)
+{
+    job->request = 0;
+    runjob_enter(job, RUNJOB_QUEUED);
+    job->queued_ms = monotonic_ms();
+    job->queued_seq = seq;
+    job->is_again = false;
+    if (job->is_cancelled)
+        runjob_withdraw(job);
+}
+
 static bool on_sent(void *arg, natsMsg *reply)
 {
     struct runjob *job = arg;
@@ -98,11 +195,12 @@ static bool on_sent(void *arg, natsMsg *reply)
         fail(job, "internal", answer.text);
         return false;
     }
-    runjob_enter(job, RUNJOB_QUEUED);
-    job->queued_ms = monotonic_ms();
-    job->queued_seq = answer.outcome == API_OK ? answer.seq : 0;
-    if (job->is_cancelled)
-        runjob_withdraw(job);
+    if (answer.outcome == API_OK)
+        settle(job, answer.seq);
+    else if (!job->is_again)
+        settle(job, 0);
+    else
+        find_message(job);
     return false;
 }
 
@@ -114,12 +212,11 @@ static uint64_t random_number(void)
     return MAX(number, UINT64_C(1));
 }
 
-static void send_job(struct runjob *job)
+static void publish(struct runjob *job)
 {
     char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE], number[CANCEL_NUMBER_SIZE];
     struct header headers[8];
     size_t n = 0;
-    runjob_enter(job, RUNJOB_SENDING);
     /* Whenever the job is queued again its message has another id: the server would drop it as a
      * copy of the earlier one otherwise. */
     (void)snprintf(id, sizeof(id), "%s.%s.%016" PRIx64, job->run, job->token, random_number());
@@ -141,6 +238,12 @@ static void send_job(struct runjob *job)
                                job->body_ref ? 0 : job->body.length, on_sent, job);
     if (job->request == 0)
         fail(job, "internal", "out of memory");
+}
+
+static void send_job(struct runjob *job)
+{
+    runjob_enter(job, RUNJOB_SENDING);
+    publish(job);
 }
 
 static void on_stored(void *arg, _unused_ struct bytes *text, const char *why)
@@ -187,16 +290,6 @@ static bool on_cleared(void *arg, natsMsg *reply)
     job->ops->cleared(job);
     queue(job);
     return false;
-}
-
-/* Deletes the message SEQ of STREAM. Returns the request's number; see bus_request(). */
-static uint64_t delete_message(struct runjob *job, enum fleet_stream stream, uint64_t seq,
-                               bus_reply *reply, void *arg)
-{
-    char subject[API_SUBJECT_SIZE], text[64];
-    api_subject("STREAM.MSG.DELETE", bus_fleet(job->bus), stream, NULL, subject, sizeof(subject));
-    int n = snprintf(text, sizeof(text), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", seq);
-    return bus_request(job->bus, subject, NULL, text, (size_t)n, reply, arg);
 }
 
 /* Deletes the result that is there. */
@@ -287,6 +380,7 @@ bool runjob_send_again(struct runjob *job, int64_t before_ms)
 {
     if (job->state != RUNJOB_QUEUED || job->queued_ms >= before_ms)
         return false;
+    job->is_again = true;
     look(job);
     return true;
 }

@@ -52,6 +52,7 @@ struct runjob {
     uint64_t known_seq;    /* the result that is there; 0: none */
     bool is_known_verdict; /* it is no error */
     bool is_started, is_cancelled;
+    bool is_again;      /* it was in the queue before; set until the queue has it */
     bool keeps_starved; /* its answer counts although it got no CPU */
     enum runjob_state state;
     uint64_t request;
@@ -67,7 +68,7 @@ void runjob_begin(struct runjob *job);
 /* Looks whether the result of a job that was put into the queue before BEFORE_MS is there, because
  * a server whose disk was lost may give one a number that the reader has passed; and puts the job
  * into the queue once more if it is not: a server may have lost it, or its result after it was
- * acknowledged. If the queue has it still, nothing changes; if
+ * acknowledged. If the queue has it still, for somebody to get, nothing changes; if
  * it does not, the job may run twice, and has one result all the same. Returns whether this is such
  * a job. */
 bool runjob_send_again(struct runjob *job, int64_t before_ms);

@@ -93,6 +93,10 @@ class Nats:
 
     def hand_back(self, consumer):
         """Pulls a job as a worker does, and hands it back."""
+        self.pull(consumer, b"-NAK")
+
+    def pull(self, consumer, answer):
+        """Pulls a job as a worker does, and answers it."""
         self.number += 1
         inbox = f"{self.inbox}.{self.number}"
         self.publish(f"$JS.API.CONSUMER.MSG.NEXT.rubricd-jobs.{consumer}", json.dumps({"batch": 1}).encode(), inbox)
@@ -103,7 +107,7 @@ class Nats:
             elif words[0] in ("MSG", "HMSG"):
                 self._bytes(int(words[-1]))
                 if words[1].startswith("rubricd.jobs."):
-                    self.publish(words[3], b"-NAK")
+                    self.publish(words[3], answer)
                     return
 
     def counts(self, stream, filter=">"):

@@ -287,6 +287,37 @@ def test_the_consumer_of_a_run_is_deleted(fleet, tmp_path):
     expect_all(tmp_path / "out", 3)
 
 
+def test_a_job_that_the_queue_keeps_for_nobody(fleet, tmp_path):
+    """A nats-server 2.9 that has lost its disk may keep a job that was acknowledged, and have lost its result: the
+    consumer has passed the job, and the queue takes no other one of its subject. Here the server gets the files
+    of its queue back as they were before the job was acknowledged."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", echoes(tmp_path, 1))
+    with fleet.server.connect() as nats:
+        wait_until(lambda: len(nats.counts("jobs")) == 1, "the job is queued")
+        wait_until(lambda: nats.ask("CONSUMER.INFO.rubricd-jobs.r-p10").get("num_pending") == 1, "the run has a consumer")
+    fleet.server.stop()
+    (messages,) = fleet.server.directory.glob("js/jetstream/*/streams/rubricd-jobs/msgs")
+    shutil.copytree(messages, tmp_path / "before")
+    fleet.server.start()
+    with fleet.server.connect() as nats:
+        nats.pull("r-p10", b"+ACK")
+        wait_until(lambda: not nats.counts("jobs"), "the job is acknowledged")
+    fleet.server.stop()
+    shutil.rmtree(messages)
+    shutil.copytree(tmp_path / "before", messages)
+    fleet.server.start()
+    with fleet.server.connect() as nats:
+        assert len(nats.counts("jobs")) == 1, "the job is there again"
+        info = nats.ask("CONSUMER.INFO.rubricd-jobs.r-p10")
+        assert (info["num_pending"], info["num_ack_pending"], info["ack_floor"]["stream_seq"]) == (0, 0, 1), info
+    worker.start()
+    read_until(batch.stderr, "run r: j0 is queued again: the NATS server has kept it, though it was acknowledged, and")
+    assert batch.wait(DEADLINE) == 0
+    expect_all(tmp_path / "out", 1)
+
+
 # --- the order of messages -----------------------------------------------------------------------
 
 

@@ -223,6 +223,93 @@ static void test_cancelled_while_the_body_is_stored_again(void **state)
     runjob_free(job);
 }
 
+#define REFUSED                                    \
+    "{\"error\":{\"code\":400,\"err_code\":10077," \
+    "\"description\":\"maximum messages per subject exceeded\"}}"
+
+static void answer(struct runjob *job, const char *text)
+{
+    natsMsg *message = message_of(text, NULL);
+    assert_false(seen.reply(job, message));
+    natsMsg_Destroy(message);
+}
+
+/* Has JOB, which has had no answer for long, refused because the queue has a message of it, number
+ * 7; the consumer has acknowledged all up to FLOOR. */
+static void refuse_again(struct runjob *job, unsigned floor)
+{
+    char info[64];
+    look_in_vain(job);
+    seen.stored(job, NULL, NULL);
+    assert_string_equal(seen.asked, "F.jobs.r.p10.t");
+    answer(job, REFUSED);
+    assert_string_equal(seen.asked, "$JS.API.STREAM.MSG.GET.F-jobs");
+    answer(job, "{\"message\":{\"subject\":\"F.jobs.r.p10.t\",\"seq\":7}}");
+    assert_string_equal(seen.asked, "$JS.API.CONSUMER.INFO.F-jobs.r-p10");
+    (void)snprintf(info, sizeof(info), "{\"ack_floor\":{\"stream_seq\":%u}}", floor);
+    answer(job, info);
+}
+
+/* A server that lost its disk keeps a message that was acknowledged: nobody will get it. */
+static void test_a_message_that_nobody_will_get(void **state)
+{
+    struct runjob *job = large_job();
+    (void)state;
+    queue_it(job);
+    refuse_again(job, 7);
+    assert_string_equal(seen.asked, "$JS.API.STREAM.MSG.DELETE.F-jobs");
+    answer(job, "{\"success\":true}");
+    assert_int_equal(job->state, RUNJOB_SENDING);
+    assert_string_equal(seen.asked, "F.jobs.r.p10.t");
+    answer(job, "{\"stream\":\"F-jobs\",\"seq\":9}");
+    assert_int_equal(job->state, RUNJOB_QUEUED);
+    assert_int_equal(job->queued_seq, 9);
+    runjob_free(job);
+}
+
+/* It stays if it may still be delivered, or somebody has it. */
+static void test_a_message_that_somebody_will_get(void **state)
+{
+    struct runjob *job = large_job();
+    (void)state;
+    queue_it(job);
+    refuse_again(job, 6);
+    assert_string_equal(seen.asked, "$JS.API.CONSUMER.INFO.F-jobs.r-p10");
+    assert_int_equal(job->state, RUNJOB_QUEUED);
+    assert_int_equal(job->queued_seq, 7);
+    runjob_free(job);
+}
+
+/* A cancel that comes while the message is looked for takes it out once it is known. */
+static void test_cancelled_while_the_message_is_looked_for(void **state)
+{
+    struct runjob *job = large_job();
+    (void)state;
+    queue_it(job);
+    look_in_vain(job);
+    seen.stored(job, NULL, NULL);
+    answer(job, REFUSED);
+    runjob_withdraw(job);
+    assert_int_equal(seen.failed, 0);
+    answer(job, "{\"error\":{\"code\":404}}");
+    assert_int_equal(seen.failed, 1);
+    runjob_free(job);
+}
+
+/* A job that is new here and in the queue already: another client has sent it. Nothing is looked
+ * up. */
+static void test_a_job_that_is_in_the_queue_already(void **state)
+{
+    struct runjob *job = large_job();
+    (void)state;
+    runjob_begin(job);
+    seen.stored(job, NULL, NULL);
+    answer(job, REFUSED);
+    assert_int_equal(job->state, RUNJOB_QUEUED);
+    assert_int_equal(job->queued_seq, 0);
+    runjob_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +317,10 @@ int main(void)
         cmocka_unit_test(test_an_answer_while_the_body_is_stored_again),
         cmocka_unit_test(test_a_foreign_answer_while_the_body_is_stored),
         cmocka_unit_test(test_cancelled_while_the_body_is_stored_again),
+        cmocka_unit_test(test_a_message_that_nobody_will_get),
+        cmocka_unit_test(test_a_message_that_somebody_will_get),
+        cmocka_unit_test(test_cancelled_while_the_message_is_looked_for),
+        cmocka_unit_test(test_a_job_that_is_in_the_queue_already),
     };
     /* The library frees messages only once it has been opened. */
     if (nats_Open(-1) != NATS_OK)
