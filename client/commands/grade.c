@@ -59,6 +59,7 @@ static int read_dataset(struct grading *grading, const struct grade_options *opt
         r = grade_tasks_read(options->dataset, &how, &grading->dataset, &grading->unusable, &fault);
     if (r == 0)
         r = tally_init(&grading->tally);
+    grading->tally.unusable_tasks = dataset_unusable(&grading->dataset);
     for (size_t i = 0; r == 0 && i < grading->dataset.n; i++)
         r = (int)MIN(tally_task(&grading->tally, grading->dataset.tasks[i].id), 0);
     if (r < 0)
@@ -470,7 +471,8 @@ const struct command command_grade = {
         "\n"
         "pass@k is computed if every task with samples has at least k of them, and says how\n"
         "many of the tasks it covers. Standard error names tasks without samples, samples\n"
-        "without a task and unusable lines; grade grades all the others. A pattern of\n"
+        "without a task and unusable lines; grade grades all the others. A task whose record\n"
+        "cannot be used is still one of the data set; its samples are counted. A pattern of\n"
         "--filter chooses samples (HumanEval/0:3) or tasks (HumanEval/0): pass@k leaves out\n"
         "the tasks of which it lets no sample pass.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"

@@ -17,6 +17,7 @@ void grading_deinit(struct grading *grading)
     dataset_deinit(&grading->dataset);
     transcripts_deinit(&grading->transcripts);
     json_decref(grading->lacking);
+    json_decref(grading->blamed);
 }
 
 /* --- jobs --------------------------------------------------------------------------------- */
@@ -91,6 +92,25 @@ static json_t *line_of(const struct sample_line *pending, const struct task *tas
     return NULL;
 }
 
+/* Says why N samples of ID have no task. The first sample of a task that cannot be used is named,
+ * the others are counted: -EALREADY. */
+static int blame_task(struct grading *grading, const char *id, size_t n, struct engine_job *ret,
+                      struct fault *fault)
+{
+    uint64_t line = dataset_unusable_line(&grading->dataset, id);
+    if (line == 0)
+        return fault_set(fault, "task_id \"%s\" is not in the data set", id);
+    grading->tally.unusable_task_samples += n;
+    if (json_object_get(grading->blamed, id))
+        return -EALREADY;
+    if ((!grading->blamed && !(grading->blamed = json_object())) ||
+        json_object_set_new(grading->blamed, id, json_true()) < 0)
+        return -ENOMEM;
+    ret->is_counted = true;
+    return fault_set(fault, "its task \"%s\" (%s:%" PRIu64 ") cannot be used", id,
+                     grading->dataset_name, line);
+}
+
 static int take_sample(struct grading *grading, struct engine_job *ret, struct fault *fault)
 {
     struct sample_line *pending = &grading->pending;
@@ -103,10 +123,11 @@ static int take_sample(struct grading *grading, struct engine_job *ret, struct f
     ssize_t number = dataset_find(&grading->dataset, pending->sample.task_id);
     struct task *task = number < 0 ? NULL : &grading->dataset.tasks[number];
     _cleanup_json_ json_t *line = task ? line_of(pending, task) : NULL;
-    if (++pending->next == sample_count(&pending->sample) || !task)
+    size_t n = sample_count(&pending->sample); /* borrows the object */
+    if (++pending->next == n || !task)
         json_decref(TAKE_PTR(pending->object));
     if (!task)
-        return fault_set(fault, "task_id \"%s\" is not in the data set", pending->sample.task_id);
+        return blame_task(grading, pending->sample.task_id, n, ret, fault);
     return line ? make_job(grading, task, &code, line, ret, fault) : -ENOMEM;
 }
 
@@ -131,18 +152,23 @@ enum input_state grading_next_sample(void *arg, struct engine_job *ret, struct f
     struct grading *grading = arg;
     const struct input *input = &grading->samples;
     struct fault why = FAULT_NULL;
-    if (grading->pending.object)
-        return conclude(take_sample(grading, ret, &why), &why, ret, fault);
     for (;;) {
+        int r;
         const char *text;
         size_t n;
-        enum input_state state = input_next(&grading->samples, &text, &n, fault);
-        if (state != INPUT_LINE)
-            return state;
-        if (jobline_blank(text, n))
-            continue;
-        (void)fault_set(&ret->place, "%s:%" PRIu64, input->name, input->line_no);
-        return conclude(take_line(grading, text, n, ret, &why), &why, ret, fault);
+        if (grading->pending.object) {
+            r = take_sample(grading, ret, &why);
+        } else {
+            enum input_state state = input_next(&grading->samples, &text, &n, fault);
+            if (state != INPUT_LINE)
+                return state;
+            if (jobline_blank(text, n))
+                continue;
+            (void)fault_set(&ret->place, "%s:%" PRIu64, input->name, input->line_no);
+            r = take_line(grading, text, n, ret, &why);
+        }
+        if (r != -EALREADY)
+            return conclude(r, &why, ret, fault);
     }
 }
 

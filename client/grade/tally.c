@@ -157,6 +157,12 @@ static bool is_complete(const struct tally *tally, const struct sums *sums)
            tally->not_graded + tally->unanswered + tally->refused + tally->unusable == 0;
 }
 
+/* All tasks of the data set. */
+static size_t tasks_of(const struct tally *tally)
+{
+    return tally->n + tally->unusable_tasks;
+}
+
 /* --- for people --------------------------------------------------------------------------- */
 
 static void put_reason(FILE *out, const char **separator, uint64_t n, const char *what)
@@ -178,7 +184,14 @@ static void put_incomplete(FILE *out, const struct tally *tally, const struct su
     put_reason(out, &separator, tally->not_graded, "not graded (an error, no verdict)");
     put_reason(out, &separator, tally->unanswered, "unanswered");
     put_reason(out, &separator, tally->refused, "refused (a shared verdict; --isolated-only)");
-    put_reason(out, &separator, tally->unusable, "unusable (named above)");
+    put_reason(out, &separator, tally->unusable_tasks,
+               tally->unusable_tasks == 1 ? "task that cannot be used (named above)"
+                                          : "tasks that cannot be used (named above)");
+    put_reason(out, &separator, tally->unusable_task_samples,
+               tally->unusable_task_samples == 1 ? "sample of such a task"
+                                                 : "samples of such tasks");
+    put_reason(out, &separator, tally->unusable - MIN(tally->unusable_tasks, tally->unusable),
+               "unusable (named above)");
     if (tally->cut_short)
         (void)fprintf(out, "%snot all samples were read", separator);
     (void)fputc('\n', out);
@@ -214,8 +227,8 @@ static void put_label(FILE *out, const struct tally *tally, const struct sums *s
         (void)fprintf(out, "%sincomplete", separator);
         separator = "; ";
     }
-    if (sums->sampleless_tasks + sums->unselected_tasks > 0) {
-        (void)fprintf(out, "%sof %zu of %zu tasks", separator, sums->tasks, tally->n);
+    if (sums->sampleless_tasks + sums->unselected_tasks + tally->unusable_tasks > 0) {
+        (void)fprintf(out, "%sof %zu of %zu tasks", separator, sums->tasks, tasks_of(tally));
         separator = "; ";
     }
     for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
@@ -254,8 +267,8 @@ static void put_k(FILE *out, const struct tally *tally, const struct sums *sums,
 void tally_put(FILE *out, const struct tally *tally, const struct passk_ks *ks)
 {
     struct sums sum = sum_of(tally);
-    (void)fprintf(out, "%zu task%s, %" PRIu64 " sample%s, %" PRIu64 " correct\n", tally->n,
-                  text_plural(tally->n), sum.samples, text_plural(sum.samples), sum.correct);
+    (void)fprintf(out, "%zu task%s, %" PRIu64 " sample%s, %" PRIu64 " correct\n", tasks_of(tally),
+                  text_plural(tasks_of(tally)), sum.samples, text_plural(sum.samples), sum.correct);
     if (sum.unselected_tasks > 0)
         (void)fprintf(out, "selected: %zu task%s left out by --filter or --limit\n",
                       sum.unselected_tasks, text_plural(sum.unselected_tasks));
@@ -289,14 +302,16 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
     if (!ok)
         return NULL;
     return json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks",
-        (json_int_t)tally->n, "sampleless_tasks", (json_int_t)sum.sampleless_tasks,
-        "unselected_tasks", (json_int_t)sum.unselected_tasks, "samples", (json_int_t)sum.samples,
-        "correct", (json_int_t)sum.correct, "not_graded", (json_int_t)tally->not_graded,
-        "unanswered", (json_int_t)tally->unanswered, "refused", (json_int_t)tally->refused,
-        "unusable", (json_int_t)tally->unusable, "shared_tasks", (json_int_t)sum.shared_tasks,
-        "shared_samples", (json_int_t)sum.shared, "broken_tasks", (json_int_t)sum.broken_tasks,
-        "complete", is_complete(tally, &sum), "pass_at_k", values, "too_few_samples", lacking);
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks",
+        (json_int_t)tasks_of(tally), "unusable_tasks", (json_int_t)tally->unusable_tasks,
+        "unusable_task_samples", (json_int_t)tally->unusable_task_samples, "sampleless_tasks",
+        (json_int_t)sum.sampleless_tasks, "unselected_tasks", (json_int_t)sum.unselected_tasks,
+        "samples", (json_int_t)sum.samples, "correct", (json_int_t)sum.correct, "not_graded",
+        (json_int_t)tally->not_graded, "unanswered", (json_int_t)tally->unanswered, "refused",
+        (json_int_t)tally->refused, "unusable", (json_int_t)tally->unusable, "shared_tasks",
+        (json_int_t)sum.shared_tasks, "shared_samples", (json_int_t)sum.shared, "broken_tasks",
+        (json_int_t)sum.broken_tasks, "complete", is_complete(tally, &sum), "pass_at_k", values,
+        "too_few_samples", lacking);
 }
 
 int tally_print(FILE *out, const struct tally *tally, const struct passk_ks *ks, bool as_json)

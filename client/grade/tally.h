@@ -34,6 +34,9 @@ struct tally {
     uint64_t refused;    /* samples left out because only a shared verdict is possible */
     uint64_t unusable;   /* records and lines that could not be used */
     bool cut_short;      /* not all samples were read */
+
+    size_t unusable_tasks;          /* of the data set, among `unusable`; they have no number */
+    uint64_t unusable_task_samples; /* samples of these, not among `unusable` */
 };
 
 #define TALLY_NULL    \

@@ -599,6 +599,8 @@ def test_pass_at_k_for_machines(place, fake):
     }
     assert report == {
         "tasks": 3,
+        "unusable_tasks": 0,
+        "unusable_task_samples": 0,
         "sampleless_tasks": 0,
         "unselected_tasks": 0,
         "samples": 18,
@@ -794,10 +796,11 @@ def test_bad_records_of_a_data_set(place, fake, record, complaint):
     assert done.returncode == 2
     (said,) = complaints(done)
     assert said.startswith(f"tasks.jsonl:2: {complaint}"), said
+    again = "already" in complaint  # the task is there
     assert done.stdout.splitlines() == [
-        "2 tasks, 2 samples, 2 correct",
-        "incomplete: 1 unusable (named above)",
-        "pass@1:    1.0000 (incomplete)",
+        f"{2 if again else 3} tasks, 2 samples, 2 correct",
+        f"incomplete: 1 {'unusable' if again else 'task that cannot be used'} (named above)",
+        f"pass@1:    1.0000 (incomplete{'' if again else '; of 2 of 3 tasks'})",
     ]
     assert daemon.jobs["Own/0:0"]["test"] == ADD["test"], "the first task with an id counts"
 
@@ -1034,7 +1037,8 @@ def test_bad_arrays(place, fake, text, complaint):
     done = place.grade(fake())
     assert done.returncode == 2
     assert complaints(done) == [complaint]
-    assert done.stdout.splitlines()[0] == "1 task, 1 sample, 1 correct"
+    tasks = "2 tasks" if "1\n" in text else "1 task"
+    assert done.stdout.splitlines()[0] == f"{tasks}, 1 sample, 1 correct"
 
 
 @pytest.mark.parametrize(
@@ -1069,6 +1073,38 @@ def test_bad_samples(place, fake, record, complaint):
         "incomplete: 1 unusable (named above)",
         "pass@1:    1.0000 (incomplete)",
     ]
+
+
+def test_samples_of_unusable_tasks(place, fake):
+    """A task that cannot be used stays one of the benchmark, and is one defect however many samples it has."""
+    place.write("tasks.jsonl", ADD, {**TWICE, "canonical_solution": 3}, {**HALF, "test_list": None})
+    good = {"task_id": "Own/0", "completion": "good"}
+    place.write(
+        "samples.jsonl",
+        {"task_id": "Own/1", "completions": ["good", "bad"]},
+        good,
+        {"task_id": "Own/1", "completion": "good"},
+        {"task_id": "Own/9", "completion": "good"},
+        {"task_id": 7, "completion": "good"},
+    )
+    done = place.grade(fake(), "--k", "1")
+    assert done.returncode == 2
+    said = complaints(done)
+    assert said[0] == "tasks.jsonl:2: canonical_solution: expected a string, got a number"
+    assert said[1].startswith("tasks.jsonl:3: ")
+    assert said[2:] == [
+        'samples.jsonl:1: its task "Own/1" (tasks.jsonl:2) cannot be used',
+        'samples.jsonl:4: task_id "Own/9" is not in the data set',
+        'samples.jsonl:5: its task "7" (tasks.jsonl:3) cannot be used',
+    ]
+    assert done.stdout.splitlines() == [
+        "3 tasks, 1 sample, 1 correct",
+        "incomplete: 2 tasks that cannot be used (named above); 4 samples of such tasks; 1 unusable (named above)",
+        "pass@1:    1.0000 (incomplete; of 1 of 3 tasks)",
+    ]
+    report = json.loads(place.grade(fake(), "--force", "--json").stdout)
+    assert (report["tasks"], report["unusable_tasks"], report["unusable_task_samples"]) == (3, 2, 4)
+    assert (report["unusable"], report["samples"], report["complete"]) == (3, 1, False)
 
 
 def test_tasks_without_samples(place, fake):
