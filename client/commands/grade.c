@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "grade_languages.h"
 #include "grade_preflight.h"
 #include "grade_samples.h"
 #include "grade_tasks.h"
@@ -57,6 +58,8 @@ static int read_dataset(struct grading *grading, const struct grade_options *opt
         r = -EINVAL;
     if (r == 0)
         r = grade_tasks_read(options->dataset, &how, &grading->dataset, &grading->unusable, &fault);
+    if (r == 0)
+        r = grade_languages_agree(&grading->dataset, options->language, &fault);
     if (r == 0)
         r = tally_init(&grading->tally);
     grading->tally.unusable_tasks = dataset_unusable(&grading->dataset);
@@ -237,6 +240,11 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     size_t n_inputs = options->samples ? 2 : 1;
     if (connect_session(globals, CONNECT_OR_START, &engine.session) < 0)
         return STATUS_NO_DAEMON;
+    struct fault fault = FAULT_NULL;
+    if (grade_languages_ask(&engine.session, &grading->dataset, options->language, &fault) < 0) {
+        complain("%s", fault.text);
+        return STATUS_USAGE;
+    }
     if (engine_open(&engine, &plan->engine, inputs, n_inputs) < 0 ||
         open_transcripts(options, plan, grading) < 0)
         return STATUS_USAGE;
@@ -332,8 +340,8 @@ static const struct option_spec grade_specs[] = {
         .argument = "NAME",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct grade_options, language),
-        .help =
-            "language of the samples, if neither they nor the data set say it (default: python)",
+        .help = "language of the samples, if neither they nor the data set say it (default: "
+                "python); rubricctl status lists them",
     },
     {
         .name = "canonical",

@@ -255,8 +255,9 @@ static void put_k(FILE *out, const struct tally *tally, const struct sums *sums,
     }
     if (isnan(value)) {
         (void)fprintf(out,
-                      "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " sample%s\n",
-                      name, too_few, n, n == 1 ? " has" : "s have", k, text_plural(k));
+                      "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " %ssample%s\n",
+                      name, too_few, n, n == 1 ? " has" : "s have", k,
+                      tally->not_graded > 0 ? "graded " : "", text_plural(k));
         return;
     }
     (void)fprintf(out, "%-10s %.4f", name, value);

@@ -99,6 +99,7 @@ class FakeDaemon:
         self.last_first = last_first
         self.hang_up_after = hang_up_after
         self.hello = {**HELLO, "limits": {**HELLO["limits"], **limits}}
+        self.languages = None
         self.jobs = {}
         self.cancelled = []
         self.wrong = None
@@ -122,6 +123,10 @@ class FakeDaemon:
                 except Exception as wrong:  # noqa: BLE001  the test shows it
                     self.wrong = wrong
 
+    def status(self):
+        """Of a status, what rubricctl grade looks at."""
+        return {"type": "status", "version": "0.1.0", "languages": self.languages}
+
     @staticmethod
     def send(sock, message):
         payload = json.dumps(message).encode()
@@ -137,6 +142,9 @@ class FakeDaemon:
             if message["type"] == "cancel":
                 self.cancelled.append(message["id"])
                 self.send(sock, {**error("cancelled", "cancelled"), "id": message["id"]})
+                continue
+            if message["type"] == "status":
+                self.send(sock, error("bad_request", "does not tell") if self.languages is None else self.status())
                 continue
             assert message["type"] == "submit", message
             assert message["id"] not in self.jobs, message
@@ -650,7 +658,7 @@ def test_errors_are_no_verdicts(place, fake):
         "incomplete: 2 not graded (an error, no verdict)",
         "pass@1:    0.5000 (incomplete)",
         "pass@2:    1.0000 (incomplete)",
-        "pass@3:    not computed: 1 of 1 task has fewer than 3 samples",
+        "pass@3:    not computed: 1 of 1 task has fewer than 3 graded samples",
     ]
     assert done.stdout.splitlines() == text
     assert place.results()[1] == {
@@ -1073,6 +1081,54 @@ def test_bad_samples(place, fake, record, complaint):
         "incomplete: 1 unusable (named above)",
         "pass@1:    1.0000 (incomplete)",
     ]
+
+
+SUM = {"name": "sum", "public_tests": {"input": ["1 2"], "output": ["3"]}}
+SWIFT = {"name": "HumanEval_0_f", "language": "swift", "prompt": "func f() {\n", "tests": "f()\n", "stop_tokens": []}
+
+
+def test_a_language_that_no_task_is_in(place):
+    """It is refused before anything is graded, or a daemon asked."""
+    place.write("tasks.jsonl", ADD, HALF)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    for name in ("klingon", "cpp"):
+        done = place.grade(None, "--language", name)
+        assert (done.returncode, complaints(done)) == (2, [f"--language {name}: the tasks are in Python (MBPP)"])
+    place.write("tasks.jsonl", SWIFT, SUM)
+    assert "the tasks are in" not in place.grade(None, "--language", "go").stderr, "one of them takes it"
+
+
+@pytest.mark.parametrize("name, known", [("klingon", False), ("C++", True), ("haskell", True), ("pypy", True)])
+def test_a_language_that_the_daemon_does_not_know(place, fake, name, known):
+    daemon = fake()
+    daemon.languages = [{"name": name, "available": True} for name in ("cpp", "pypy3", "python")]
+    daemon.languages.append({"name": "haskell", "available": False, "why_not": "install ghc"})
+    place.write("tasks.jsonl", SUM)
+    place.write("samples.jsonl", {"name": "sum", "solution": "good"})
+    done = place.grade(daemon, "--language", name)
+    assert (done.returncode, len(daemon.jobs), len(done.announced)) == ((0, 1, 1) if known else (2, 0, 0))
+    assert complaints(done) == (
+        {
+            "klingon": ["--language klingon: the daemon does not know it; it knows cpp, pypy3, python, haskell"],
+            "haskell": ["--language haskell: install ghc"],
+        }.get(name, [])
+    )
+    assert place.path("samples.jsonl_results.jsonl").exists() == known
+
+
+def test_languages_of_tasks_that_the_daemon_lacks(place, fake):
+    """They are named before the samples, and pass@k says that these have no verdict."""
+    daemon = fake(lambda job: error("language_not_found") if job["language"] == "swift" else passing())
+    daemon.languages = [{"name": "python", "available": True}, {"name": "go", "available": False, "why_not": "no go"}]
+    tasks = [SWIFT, {**SWIFT, "name": "b"}, {**SWIFT, "name": "c", "language": "go_test.go"}]
+    place.write("tasks.jsonl", SUM, *tasks)
+    place.write("samples.jsonl", *({"name": task["name"], "solution": "good"} for task in (SUM, *tasks)))
+    done = place.grade(daemon, "--k", "1")
+    assert complaints(done) == [
+        "2 tasks in Swift cannot be graded: the daemon does not know it",
+        "1 task in Go cannot be graded: no go",
+    ]
+    assert done.stdout.splitlines()[-1] == "pass@1:    not computed: 2 of 4 tasks have fewer than 1 graded sample"
 
 
 def test_samples_of_unusable_tasks(place, fake):

@@ -79,7 +79,7 @@ static void test_incomplete(void **state)
                "1 task, 1 sample, 1 correct\n"
                "incomplete: 2 not graded (an error, no verdict)\n"
                "pass@1:    1.0000 (incomplete)\n"
-               "pass@2:    not computed: 1 of 1 task has fewer than 2 samples\n");
+               "pass@2:    not computed: 1 of 1 task has fewer than 2 graded samples\n");
     tally.not_graded = 0;
     tally.cut_short = true;
     assert_put(&tally, "1",
