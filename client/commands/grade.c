@@ -154,6 +154,8 @@ static int read_options(const struct grade_options *options, struct plan *plan)
         r = parse_memory(options->memory, &plan->policy.memory, &fault);
     if (r == 0 && options->samples)
         r = file_check_readable(options->samples, &fault);
+    if (r == 0 && options->samples)
+        r = grading_check_samples(options->samples, &fault);
     if (r == 0)
         r = name_output(options, plan);
     if (r < 0)

@@ -6,6 +6,7 @@
 #include "grade_tasks.h"
 
 #include "client/batch/resultfile.h"
+#include "client/grade/langname.h"
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
@@ -237,6 +238,20 @@ static void tell_of_limit(const struct preflight *preflight, const struct prefli
                  what, limit_s, task->timeout_s, took);
 }
 
+static bool defines(const json_t *text, const char *name)
+{
+    return json_is_string(text) &&
+           langname_defines("python", json_string_value(text), json_string_length(text), name) >= 0;
+}
+
+/* Whether the tests ask the reference of TASK for a name that it does not define. */
+static bool lacks_entry_point(const struct task *task)
+{
+    const char *name = json_string_value(task->entry_point);
+    return name && task->test && !task_is_program(task) && !defines(task->prompt, name) &&
+           !defines(task->solution, name);
+}
+
 static void tell_of_task(const struct grade_preflight *with, const struct preflight *preflight,
                          size_t number)
 {
@@ -246,7 +261,10 @@ static void tell_of_task(const struct grade_preflight *with, const struct prefli
     char what[FAULT_MAX];
     (void)snprintf(what, sizeof(what), "%s:%" PRIu64 ": task \"%s\"", with->dataset, of->line,
                    of->id);
-    if (task->state == PREFLIGHT_BROKEN)
+    if (task->state == PREFLIGHT_BROKEN && lacks_entry_point(of))
+        complain("%s is broken: its reference solution does not define entry_point %s", what,
+                 json_string_value(of->entry_point));
+    else if (task->state == PREFLIGHT_BROKEN)
         complain("%s is broken: its reference solution fails its tests (%s)", what,
                  why ? why : "?");
     if (task->state == PREFLIGHT_ERROR && !task->lacks_module)

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "grade_samples.h"
 
+#include "client/batch/gunzip.h"
+#include "client/grade/guess.h"
 #include "client/terminal/text.h"
 #include "proto/printer.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Bytes at the beginning of a file of samples that show what it is. */
+#define LOOKED_AT 4096
 
 void grading_deinit(struct grading *grading)
 {
@@ -18,6 +26,21 @@ void grading_deinit(struct grading *grading)
     transcripts_deinit(&grading->transcripts);
     json_decref(grading->lacking);
     json_decref(grading->blamed);
+}
+
+int grading_check_samples(const char *path, struct fault *fault)
+{
+    char start[LOOKED_AT];
+    struct stat st;
+    struct fault why = FAULT_NULL;
+    if (strcmp(path, "-") == 0 || gunzip_wanted(path) || stat(path, &st) < 0 ||
+        !S_ISREG(st.st_mode))
+        return 0;
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    ssize_t n = fd < 0 ? -1 : read(fd, start, sizeof(start));
+    if (n < 0 || guess_check_text(start, (size_t)n, true, &why) == 0)
+        return 0; /* a file that cannot be read is named when it is */
+    return fault_set(fault, "%s: %s", path, why.text);
 }
 
 /* --- jobs --------------------------------------------------------------------------------- */

@@ -43,6 +43,10 @@ struct grading {
 void grading_deinit(struct grading *grading);
 #define _cleanup_grading_ _cleanup_(grading_deinit)
 
+/* Refuses the file of samples at PATH if its beginning shows that it cannot be JSON Lines. Looks at
+ * regular files alone; input that comes once is found out line by line. -EINVAL with FAULT. */
+int grading_check_samples(const char *path, struct fault *fault);
+
 /* Functions of struct engine_work; ARG is a struct grading. */
 enum input_state grading_next_sample(void *arg, struct engine_job *ret, struct fault *fault);
 enum input_state grading_next_canonical(void *arg, struct engine_job *ret, struct fault *fault);

@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Tasks without a sample that are named one by one. */
+/* Tasks without a sample, and records that cannot be used for the same reason, that are named one
+ * by one. */
 #define NAMED_MAX 3
 
 const char *grade_tasks_name(const char *path)
@@ -15,17 +16,41 @@ const char *grade_tasks_name(const char *path)
     return strcmp(path, "-") == 0 ? "stdin" : path;
 }
 
+/* Records that cannot be used, and how often the last complaint was the same. */
+struct complaints {
+    uint64_t unusable, same;
+    char last[FAULT_MAX];
+};
+
+static void tell_of_same(const struct complaints *complaints)
+{
+    if (complaints->same > NAMED_MAX)
+        complain("%" PRIu64 " more records: %s", complaints->same - NAMED_MAX, complaints->last);
+}
+
+/* What is wrong with all records of a file is said of the first few. */
 static void complain_record(void *arg, const char *what)
 {
-    uint64_t *unusable = arg;
-    (*unusable)++;
-    complain("%s", what);
+    struct complaints *complaints = arg;
+    const char *why = strstr(what, ": ");
+    why = why ? why + 2 : what;
+    complaints->unusable++;
+    if (strcmp(complaints->last, why) != 0) {
+        tell_of_same(complaints);
+        complaints->same = 0;
+        (void)snprintf(complaints->last, sizeof(complaints->last), "%s", why);
+    }
+    if (complaints->same++ < NAMED_MAX)
+        complain("%s", what);
 }
 
 int grade_tasks_read(const char *path, const struct dataset_options *options, struct dataset *ret,
                      uint64_t *unusable, struct fault *fault)
 {
-    int r = dataset_read(path, options, complain_record, unusable, ret, fault);
+    struct complaints complaints = {.unusable = 0};
+    int r = dataset_read(path, options, complain_record, &complaints, ret, fault);
+    tell_of_same(&complaints);
+    *unusable += complaints.unusable;
     if (r == 0 && ret->n == 0)
         r = fault_set(fault, "%s: no task in it can be used", grade_tasks_name(path));
     return r;

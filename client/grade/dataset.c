@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dataset.h"
 #include "formats.h"
+#include "guess.h"
 #include "names.h"
 #include "records.h"
 
@@ -74,9 +75,7 @@ static int take_format(struct task *task, const struct data_format *forced, stru
 {
     task->format = forced ? forced : formats_recognise(task->object);
     if (!task->format)
-        return fault_set(fault, "a record of no known format (rubricctl grade --list-formats); "
-                                "HumanEval has test and entry_point, MBPP test_list, "
-                                "CodeContests public_tests");
+        return guess_record(task->object, fault);
     return formats_check(task->format, task->object, fault);
 }
 
@@ -225,6 +224,18 @@ static int inflate_all(struct bytes *text)
     return r;
 }
 
+/* Fails with FAULT, which does not name the file. */
+static int read_text(const char *path, const struct bytes *text,
+                     const struct dataset_options *options, dataset_complain *complain, void *arg,
+                     struct dataset *ret, struct fault *fault)
+{
+    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+    int r = guess_check_text(text->data, text->length, false, fault);
+    if (r == 0 && jobline_blank(text->data, text->length))
+        r = fault_set(fault, "the file is empty");
+    return r < 0 ? r : dataset_parse(name, text->data, text->length, options, complain, arg, ret);
+}
+
 int dataset_read(const char *path, const struct dataset_options *options,
                  dataset_complain *complain, void *arg, struct dataset *ret, struct fault *fault)
 {
@@ -235,9 +246,10 @@ int dataset_read(const char *path, const struct dataset_options *options,
         return r;
     if (gunzip_wanted(path))
         r = inflate_all(&text);
+    struct fault why = FAULT_NULL;
     if (r == 0)
-        r = dataset_parse(name, text.data, text.length, options, complain, arg, ret);
+        r = read_text(path, &text, options, complain, arg, ret, &why);
     if (r < 0)
-        (void)fault_set(fault, "%s: %s", name, gunzip_strerror(-r));
+        (void)fault_set(fault, "%s: %s", name, why.text[0] ? why.text : gunzip_strerror(-r));
     return r;
 }

@@ -40,13 +40,13 @@ static bool recognise(const json_t *record)
     return is_reexport(record);
 }
 
+static const char *const columns[2] = {"input", "output"};
+
 static int add_groups(const struct task *task, json_t *tests, struct fault *fault)
 {
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
         const json_t *group = task_member(task->object, groups[i]);
-        int r = group ? iotests_add_all(tests, json_object_get(group, "input"),
-                                        json_object_get(group, "output"), groups[i], fault)
-                      : 0;
+        int r = group ? iotests_add_all(tests, group, columns, groups[i], fault) : 0;
         if (r < 0)
             return r;
     }

@@ -765,7 +765,7 @@ NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
         ({"task_id": 3}, "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list, CodeContests public_tests"),
         (
             {**NO_TESTS, "task_id": 3},
-            "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list, CodeContests public_tests",
+            "test: it is missing; a task of HumanEval has test and entry_point (--list-formats)",
         ),
         ({**ADD, "task_id": 3, "prompt": 1}, "prompt: expected a string, got a number"),
         ({**ADD, "task_id": 3, "test": []}, "test: expected a string, got an array"),
@@ -1081,6 +1081,95 @@ def test_bad_samples(place, fake, record, complaint):
         "incomplete: 1 unusable (named above)",
         "pass@1:    1.0000 (incomplete)",
     ]
+
+
+@pytest.mark.parametrize(
+    "record, complaint",
+    [
+        ({**NO_TESTS, "tests": "x"}, 'test: it is missing, but there is "tests"; a task of HumanEval has test and entry_point (--list-formats)'),
+        ({**NO_TESTS, "test": "x", "entry_point": None, "entrypoint": "f"}, 'entry_point: it is null, but there is "entrypoint"; a task of HumanEval has test and entry_point (--list-formats)'),
+        ({"task_id": 3, "text": "x", "test-list": []}, 'test_list: it is missing, but there is "test-list"; a task of MBPP has test_list (--list-formats)'),
+        ({"name": "x", "public_tests": []}, "public_tests: expected an object with input and output, got an array"),
+        ({"task_id": 3, "completion": "x"}, "this looks like a sample, not like a task: are --dataset and --samples swapped?"),
+        ({"id": 3, "input_output": {"inputs": ["1"], "outputs": [3]}}, "input_output.outputs[0]: expected a string or an array of lines, got a number"),
+        ({"id": 3, "input_output": {"inputs": [], "outputs": [], "fnname": "f"}}, "input_output.fnname: the member that names the function is fn_name"),
+        ({"name": "x", "public_tests": {"input": ["1", 2], "output": ["1", "2"]}}, "public_tests.input[1]: expected a string or an array of lines, got a number"),
+    ],
+    ids=["tests", "entrypoint", "test-list", "array", "sample", "output", "fnname", "input"],
+)  # fmt: skip
+def test_what_a_record_was_meant_to_be(place, fake, record, complaint):
+    place.write("tasks.jsonl", ADD, record)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    done = place.grade(fake())
+    assert (done.returncode, complaints(done)) == (2, [f"tasks.jsonl:2: {complaint}"])
+
+
+def test_many_records_with_the_same_fault(place):
+    """Three of them are named."""
+    place.write("tasks.jsonl", *({"task_id": i, "completion": "x"} for i in range(9)), {"task_id": 1})
+    place.write("samples.jsonl", ADD)
+    why = "this looks like a sample, not like a task: are --dataset and --samples swapped?"
+    said = complaints(place.grade(None))
+    assert said[:4] == [*(f"tasks.jsonl:{i}: {why}" for i in (1, 2, 3)), f"6 more records: {why}"]
+    assert said[4].startswith("tasks.jsonl:10: a record of no known format")
+    assert said[5:] == ["tasks.jsonl: no task in it can be used"]
+
+
+@pytest.mark.parametrize(
+    "sample, complaint",
+    [
+        ({"completions_": "x"}, "neither completion nor solution nor generation (nor completions nor code_list); did you mean completions by \"completions_\"?"),
+        ({"code": "x"}, "neither completion nor solution nor generation (nor completions nor code_list), but task_id, code"),
+        ({"completion": None}, "completion: it is null"),
+    ],
+)  # fmt: skip
+def test_what_a_sample_has_instead_of_a_text(place, fake, sample, complaint):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", **sample})
+    assert complaints(place.grade(fake()))[0] == f"samples.jsonl:1: {complaint}"
+
+
+FILES = {
+    "gzip": (gzip.compress(b"{}"), "compressed by gzip: its name has to end in .gz"),
+    "UTF-16": ("{}".encode("utf-16"), "in UTF-16; expected UTF-8"),
+    "UTF-16 without a mark": ("{}".encode("utf-16-le"), "in UTF-16; expected UTF-8"),
+    "Parquet": (b"PAR1\x15\x04", "Parquet; expected JSON"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("which", ["tasks", "samples"])
+def test_files_that_are_no_json(place, name, which):
+    data, complaint = FILES[name]
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    place.path(f"{which}.jsonl").write_bytes(data)
+    done = place.grade(None)
+    assert (done.returncode, complaints(done)) == (2, [f"{which}.jsonl: the file is {complaint}"])
+
+
+def test_samples_that_are_an_array(place):
+    place.write("tasks.jsonl", ADD)
+    place.path("samples.jsonl").write_text(json.dumps([{"task_id": "Own/0", "completion": "good"}] * 2, indent=1))
+    (said,) = complaints(place.grade(None))
+    assert said.startswith("samples.jsonl: expected JSON Lines, an object on each line; the file is one array")
+
+
+def test_an_empty_data_set(place):
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    for text in ("", "\n \n"):
+        place.path("tasks.jsonl").write_text(text)
+        assert complaints(place.grade(None)) == ["tasks.jsonl: the file is empty"]
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+def test_byte_order_marks(place, fake, as_array):
+    """Editors on Windows write them; nobody sees them."""
+    mark = b"\xef\xbb\xbf"
+    place.path("tasks.jsonl").write_bytes(mark + json.dumps([ADD] if as_array else ADD).encode())
+    place.path("samples.jsonl").write_bytes(mark + json.dumps({"task_id": "Own/0", "completion": "good"}).encode())
+    done = place.grade(fake(), "-k", "1")
+    assert (done.returncode, done.stderr, done.stdout.splitlines()[-1]) == (0, "", "pass@1:    1.0000")
 
 
 SUM = {"name": "sum", "public_tests": {"input": ["1 2"], "output": ["3"]}}

@@ -282,7 +282,7 @@ static void test_apps(void **state)
         "{\"alternative\":[[6]],\"args\":[3],\"expected\":[6]}]}",
         "def f(): pass\n");
     refuse("{\"id\":1,\"input_output\":\"{\\\"inputs\\\":[1],\\\"outputs\\\":[\\\"\\\"]}\"}",
-           "d:1: input_output[0]: input: expected a string or an array of lines, got a number");
+           "d:1: input_output.inputs[0]: expected a string or an array of lines, got a number");
     refuse("{\"id\":1,\"input_output\":{\"inputs\":[\"\"],\"outputs\":[]}}",
            "d:1: input_output: 1 inputs, but 0 outputs");
     refuse(
