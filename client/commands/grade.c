@@ -214,12 +214,12 @@ static int open_transcripts(const struct grade_options *options, const struct pl
 
 /* Results and JSON have standard output for themselves. */
 static void announce(const struct grade_options *options, const struct plan *plan,
-                     const struct grading *grading)
+                     const struct grading *grading, const struct session *session)
 {
     bool is_taken = strcmp(plan->engine.output, "-") == 0 || options->json;
     if (!is_taken || !options->engine.quiet)
         grade_tasks_announce(is_taken ? stderr : stdout, &grading->dataset, options->language,
-                             plan->policy.timeout_s);
+                             plan->policy.timeout_s, grade_preflight_default(session));
 }
 
 /* Leaves tasks that have no sample out of pass@k, unless the run ended early: then they may have
@@ -232,6 +232,22 @@ static void leave_out_tasks(struct engine *engine, struct grading *grading, bool
         engine->ending.bad_input |=
             grade_tasks_leave_out(&grading->dataset, canonical ? NULL : grading->dataset_name,
                                   selection, &grading->tally);
+}
+
+/* Says where the results are, and how to look at them. */
+static void tell_results(const struct plan *plan, const struct engine *engine)
+{
+    const char *path = plan->engine.output;
+    if (strcmp(path, "-") == 0 || summary_answered(&engine->summary) == 0 ||
+        engine->ending.unwritten)
+        return;
+    (void)fputs("results: ", stderr);
+    text_put(stderr, path, strlen(path));
+    if (engine->summary.failed + engine->summary.errors > 0) {
+        (void)fputs("; why samples failed: rubricctl report ", stderr);
+        text_put(stderr, path, strlen(path));
+    }
+    (void)fputc('\n', stderr);
 }
 
 static enum exit_status grade(const struct globals *globals, const struct grade_options *options,
@@ -250,7 +266,7 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     if (engine_open(&engine, &plan->engine, inputs, n_inputs) < 0 ||
         open_transcripts(options, plan, grading) < 0)
         return STATUS_USAGE;
-    announce(options, plan, grading);
+    announce(options, plan, grading, &engine.session);
     grading->line.max_frame = engine.session.max_frame;
     if (!prepare(options, plan, grading, &engine))
         return ending_status(&engine.ending, globals->no_fail);
@@ -285,6 +301,8 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     }
     if (put_report(options, plan, &engine, &grading->tally) < 0)
         complain("out of memory");
+    if (!options->engine.quiet)
+        tell_results(plan, &engine);
     return ending_status(&engine.ending, globals->no_fail);
 }
 
@@ -357,7 +375,8 @@ static const struct option_spec grade_specs[] = {
         .argument = "K,...",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct grade_options, ks),
-        .help = "compute pass@k for these k (default: 1,10,100)",
+        .help =
+            "compute pass@k for these k (default: those of 1, 10 and 100 that the samples allow)",
     },
     {
         .letter = 't',

@@ -321,6 +321,11 @@ static double limit_of(const struct session *session, const char *which, double 
     return limit_s > 0 ? limit_s : default_s;
 }
 
+double grade_preflight_default(const struct session *session)
+{
+    return limit_of(session, "defaults", TIMEOUT_DEFAULT);
+}
+
 static int decide(const struct grade_preflight *with, struct session *session,
                   struct ending *ending, struct preflight *preflight)
 {
@@ -350,8 +355,7 @@ int grade_preflight(const struct grade_preflight *with, const struct dataset *da
 {
     struct preflight preflight = PREFLIGHT_NULL;
     int64_t started_ms = monotonic_ms();
-    int r = preflight_init(&preflight, dataset, &with->policy,
-                           limit_of(session, "defaults", TIMEOUT_DEFAULT),
+    int r = preflight_init(&preflight, dataset, &with->policy, grade_preflight_default(session),
                            limit_of(session, "ceilings", TIMEOUT_MAX));
     if (r < 0)
         return r;
@@ -369,14 +373,17 @@ void grade_preflight_put(const struct preflight *preflight)
 {
     char took[TEXT_QUANTITY_MAX];
     size_t passed = preflight_count(preflight, PREFLIGHT_PASSED);
+    size_t broken = preflight_count(preflight, PREFLIGHT_BROKEN);
+    size_t errors = preflight_count(preflight, PREFLIGHT_ERROR);
     size_t shared = preflight_count_shared(preflight), raised = 0;
     for (size_t i = 0; i < preflight->dataset->n; i++)
         raised += preflight->tasks[i].timeout_s > 0;
+    if (preflight->runs + passed + broken + errors == 0)
+        return;
     (void)fprintf(stderr,
                   "preflight: %zu run%s of reference solutions in %s; of the tasks %zu isolated, "
                   "%zu shared, %zu broken, %zu without a verdict; %zu time limit%s raised\n",
                   preflight->runs, text_plural(preflight->runs),
-                  text_duration(preflight->took_ms, took), passed - shared, shared,
-                  preflight_count(preflight, PREFLIGHT_BROKEN),
-                  preflight_count(preflight, PREFLIGHT_ERROR), raised, text_plural(raised));
+                  text_duration(preflight->took_ms, took), passed - shared, shared, broken, errors,
+                  raised, text_plural(raised));
 }

@@ -142,16 +142,18 @@ static struct group *group_of(struct group *groups, size_t *n, const struct task
     return &groups[(*n)++];
 }
 
-static void count(struct group *group, const struct task *task)
+static void count(struct group *group, const struct task *task, double default_s)
 {
-    group->timeout_min_s =
-        group->tasks == 0 ? task->timeout_s : MIN(group->timeout_min_s, task->timeout_s);
-    group->timeout_max_s = MAX(group->timeout_max_s, task->timeout_s);
+    double limit_s = task->timeout_s > 0 ? task->timeout_s : task_is_program(task) ? 0 : default_s;
+    group->timeout_min_s = group->tasks == 0 ? limit_s : MIN(group->timeout_min_s, limit_s);
+    group->timeout_max_s = MAX(group->timeout_max_s, limit_s);
     group->tasks++;
     group->programs += task_is_program(task);
     group->forgeable += task->is_forgeable;
     group->calls += task->call != NULL;
-    group->tests += json_array_size(task->tests);
+    group->tests += task_is_program(task) ? json_array_size(task->tests)
+                    : task->targets       ? json_array_size(task->targets)
+                                          : 1;
     group->stop_all |= task->stop_all;
     for (const char *const *name = task->format->skips; name && *name && !group->skipped; name++)
         group->skipped = formats_has(task->object, *name) ? *name : NULL;
@@ -160,7 +162,9 @@ static void count(struct group *group, const struct task *task)
 static void put_tests(FILE *out, const struct group *group)
 {
     if (group->programs == 0) {
-        (void)fputs(", judged in isolation where the reference passes so", out);
+        (void)fprintf(out,
+                      ", %" PRIu64 " test%s, judged in isolation where the reference passes so",
+                      group->tests, text_plural(group->tests));
         return;
     }
     if (group->forgeable > 0) {
@@ -195,12 +199,12 @@ static void put_group(FILE *out, const struct group *group, const char *language
 }
 
 void grade_tasks_announce(FILE *out, const struct dataset *dataset, const char *language,
-                          double timeout_s)
+                          double timeout_s, double default_s)
 {
     struct group groups[GROUPS_MAX];
     size_t n = 0;
     for (size_t i = 0; i < dataset->n; i++)
-        count(group_of(groups, &n, &dataset->tasks[i]), &dataset->tasks[i]);
+        count(group_of(groups, &n, &dataset->tasks[i]), &dataset->tasks[i], default_s);
     for (size_t i = 0; i < n; i++)
         put_group(out, &groups[i], language, timeout_s);
     (void)fflush(out);

@@ -132,7 +132,8 @@ static const struct option_spec passk_specs[] = {
         .argument = "K,...",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct passk_options, ks),
-        .help = "compute pass@k for these k (default: 1,10,100)",
+        .help =
+            "compute pass@k for these k (default: those of 1, 10 and 100 that the samples allow)",
     },
     {
         .name = "json",

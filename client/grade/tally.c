@@ -241,13 +241,17 @@ static void put_label(FILE *out, const struct tally *tally, const struct sums *s
     (void)fputs(*separator == ';' ? ")" : "", out);
 }
 
-static void put_k(FILE *out, const struct tally *tally, const struct sums *sums, uint64_t k)
+/* A K that nobody asked for and no task has samples for IS_OPTIONAL. */
+static void put_k(FILE *out, const struct tally *tally, const struct sums *sums, uint64_t k,
+                  bool is_optional)
 {
     char name[32];
     size_t too_few;
     double value = tally_pass_at_k(tally, k, &too_few);
     (void)snprintf(name, sizeof(name), "pass@%" PRIu64 ":", k);
     size_t n = sums->tasks;
+    if (is_optional && too_few == n)
+        return;
     if (isnan(value) && n == 0) {
         (void)fprintf(out, "%-10s not computed: %s\n", name,
                       sums->refused_tasks > 0 ? "every task was refused" : "no sample was graded");
@@ -276,7 +280,7 @@ void tally_put(FILE *out, const struct tally *tally, const struct passk_ks *ks)
     put_incomplete(out, tally, &sum);
     put_worth(out, &sum);
     for (size_t i = 0; i < ks->n; i++)
-        put_k(out, tally, &sum, ks->k[i]);
+        put_k(out, tally, &sum, ks->k[i], ks->is_default && ks->k[i] > 1);
 }
 
 /* --- for machines ------------------------------------------------------------------------- */

@@ -631,12 +631,33 @@ def test_the_summary_is_for_people(place, fake):
     done = place.run(
         "grade", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl", daemon=fake()
     )
-    assert done.stdout.splitlines()[0] == "1 task, 2 samples, 1 correct"
-    assert done.stdout.splitlines()[2] == (
-        "pass@10:   not computed: 1 of 1 task has fewer than 10 samples"
-    )
+    assert done.announced == [
+        "HumanEval, Python: 1 task, 1 test, judged in isolation where the reference passes so, 3 s"
+    ]
+    assert done.stdout.splitlines() == ["1 task, 2 samples, 1 correct", "pass@1:    0.5000"]
     assert done.stderr.splitlines()[0] == "2 jobs: 1 passed, 1 failed, 0 errors"
     assert "       1  code_exec.assertion_fail" in done.stderr.splitlines()
+    assert done.stderr.splitlines()[-1] == (
+        "results: samples.jsonl_results.jsonl; why samples failed: rubricctl report samples.jsonl_results.jsonl"
+    )
+    again = place.grade(fake(), "--force", "--k", "1,10")
+    assert again.stdout.splitlines()[2] == "pass@10:   not computed: 1 of 1 task has fewer than 10 samples"
+
+
+def test_nothing_new_has_no_rate(place, fake):
+    """Nor is there anything to say of references that no task has."""
+    task = {name: value for name, value in ADD.items() if name != "canonical_solution"}
+    place.write("tasks.jsonl", task, HALF)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    arguments = ["grade", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl"]
+    first = place.run(*arguments, daemon=fake())
+    assert " jobs/s\n" in first.stderr
+    assert first.announced[1].startswith("MBPP, Python: 1 task, 2 tests, judged in isolation")
+    command = [part for part in place.command(*arguments, "--resume", daemon=fake()) if part != "--no-preflight"]
+    done = subprocess.run(command, cwd=place.directory, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    (took,) = [line for line in done.stderr.splitlines() if line.startswith("took ")]
+    assert took.endswith("; 1 job was answered before") and "jobs/s" not in took
+    assert "\npreflight: " not in done.stderr
 
 
 # Jobs without a verdict

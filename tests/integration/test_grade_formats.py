@@ -178,7 +178,7 @@ def test_canonical_solutions(place):
     done = place.run("--quiet", "-k", "1", "--dataset", "tasks.jsonl", "--canonical")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("HumanEval-X, C++: 1 task, by exit status: forgeable")
-    assert lines[1] == "HumanEval-X, Python: 1 task, judged in isolation where the reference passes so, 10 s"
+    assert lines[1] == "HumanEval-X, Python: 1 task, 1 test, judged in isolation where the reference passes so, 10 s"
     assert lines[2] == "2 tasks, 2 samples, 2 correct"
     assert (done.returncode, lines[-1]) == (0, "pass@1:    1.0000 (1 task shared)")
 
@@ -483,7 +483,7 @@ def test_classes_of_unittest(place):
            "test_classes": ["CountTestAdd", "CountTest"], "import_statement": ["import math"]}  # fmt: skip
     samples = [{"task_id": "ClassEval_0", "solution": text} for text in (CLASS, CLASS.replace("+= k", "= k"), "import os\nos._exit(0)")]
     line, verdicts = place.grade([row], samples)
-    assert line == "ClassEval, Python: 1 task, judged in isolation where the reference passes so, 10 s"
+    assert line == "ClassEval, Python: 1 task, 1 test, judged in isolation where the reference passes so, 10 s"
     assert verdicts[:2] == ["pass", "assertion_fail"]
     assert verdicts[2] != "pass"
     assert [line["run"]["mode"] for line in place.lines] == ["isolated"] * 3
@@ -503,7 +503,7 @@ def test_bigcodebench(place):
     samples = [{"task_id": row["task_id"], "solution": text} for text in (
         "def task_func(n):\n    return sum(range(n + 1))\n", "def task_func(n):\n    return 10\n")]  # fmt: skip
     line, verdicts = place.grade([row], samples)
-    assert line == "BigCodeBench, Python: 1 task, judged in isolation where the reference passes so"
+    assert line == "BigCodeBench, Python: 1 task, 1 test, judged in isolation where the reference passes so, 3 s"
     assert verdicts == ["pass", "assertion_fail"]
 
 
@@ -514,7 +514,7 @@ def test_cruxeval(place):
     samples = [{"id": "sample_0", "solution": "[1, 2] * 2"}, {"id": "sample_0", "generation": answer},
                {"id": "sample_0", "solution": "f([2, 1])"}, {"id": "sample_0", "solution": "[1]"}]  # fmt: skip
     line, verdicts = place.grade([row], samples)
-    assert line == "CRUXEval-O, Python: 1 task, judged in isolation where the reference passes so"
+    assert line == "CRUXEval-O, Python: 1 task, 1 test, judged in isolation where the reference passes so, 3 s"
     assert verdicts[:2] == ["pass", "pass"] and "pass" not in verdicts[2:]
     samples = [{"id": "sample_0", "solution": "f([1, 2])"}, {"id": "sample_0", "generation": answer},
                {"id": "sample_0", "solution": "[1, 2]"}, {"id": "sample_0", "solution": "f([2])"}]  # fmt: skip
