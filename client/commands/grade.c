@@ -502,8 +502,8 @@ const struct command command_grade = {
         "many of the tasks it covers. Standard error names tasks without samples, samples\n"
         "without a task and unusable lines; grade grades all the others. A task whose record\n"
         "cannot be used is still one of the data set; its samples are counted. A pattern of\n"
-        "--filter chooses samples (HumanEval/0:3) or tasks (HumanEval/0): pass@k leaves out\n"
-        "the tasks of which it lets no sample pass.\n",
+        "--filter chooses samples (HumanEval/0:3, or HumanEval/0#3 as reports write it) or\n"
+        "tasks (HumanEval/0): pass@k leaves out the tasks of which it lets no sample pass.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
                 "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n"

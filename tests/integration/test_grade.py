@@ -1316,6 +1316,8 @@ def passk_of(place, *options):
     [
         (["--filter", "Own/1"], {1: 2}),
         (["--filter", "Own/1:1"], {1: 1}),
+        (["--filter", "Own/1#1"], {1: 1}),
+        (["--filter", "id=Own/[02]#1"], {0: 1, 2: 1}),
         (["--filter", "id=Own/[12]"], {1: 2, 2: 2}),
         (["--filter", "Own/*:0"], {0: 1, 1: 1, 2: 1}),
         (["--filter", "kind=code_exec", "--filter", "*/2"], {2: 2}),
