@@ -135,6 +135,7 @@ struct engine {
     uint64_t withdrawn;
     uint64_t withdrawn_begun; /* of those, ended while they ran: their cancel came late */
     uint64_t left_out;        /* wanted jobs of the input that are not to run */
+    uint64_t not_in_input;    /* lines of a resumed file with ids that the whole input lacks */
     bool reader_gone;
     int64_t started_ms;
     int64_t ended_ms;

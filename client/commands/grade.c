@@ -171,6 +171,7 @@ static int put_report(const struct grade_options *options, const struct plan *pl
     tally->unanswered = engine_unanswered(engine);
     tally->refused = engine->left_out;
     tally->cut_short = !engine->exhausted;
+    tally->not_in_input = engine->not_in_input;
     return tally_print(results_are_out ? stderr : stdout, tally, &plan->ks, options->json);
 }
 
@@ -481,7 +482,8 @@ const struct command command_grade = {
         "job that ended in an error has null for passed and counts neither as correct nor\n"
         "as wrong; pass@k is then labelled incomplete. `run` says how the sample was\n"
         "graded. With --resume the same command continues an interrupted run, and pass@k\n"
-        "counts everything that the file then has.\n"
+        "counts everything that the file then has; it says how many of these samples are\n"
+        "not in the input.\n"
         "\n"
         "In most data sets of other languages the tests are a part of the program, and its\n"
         "exit status is the verdict. Code can forge such a verdict: grade labels it as those\n"

@@ -238,6 +238,11 @@ static void put_label(FILE *out, const struct tally *tally, const struct sums *s
                       labels[i].what);
         separator = "; ";
     }
+    if (tally->not_in_input > 0) {
+        (void)fprintf(out, "%s%" PRIu64 " sample%s not in the input", separator,
+                      tally->not_in_input, text_plural(tally->not_in_input));
+        separator = "; ";
+    }
     (void)fputs(*separator == ';' ? ")" : "", out);
 }
 
@@ -307,16 +312,16 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
     if (!ok)
         return NULL;
     return json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks",
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks",
         (json_int_t)tasks_of(tally), "unusable_tasks", (json_int_t)tally->unusable_tasks,
         "unusable_task_samples", (json_int_t)tally->unusable_task_samples, "sampleless_tasks",
         (json_int_t)sum.sampleless_tasks, "unselected_tasks", (json_int_t)sum.unselected_tasks,
         "samples", (json_int_t)sum.samples, "correct", (json_int_t)sum.correct, "not_graded",
         (json_int_t)tally->not_graded, "unanswered", (json_int_t)tally->unanswered, "refused",
-        (json_int_t)tally->refused, "unusable", (json_int_t)tally->unusable, "shared_tasks",
-        (json_int_t)sum.shared_tasks, "shared_samples", (json_int_t)sum.shared, "broken_tasks",
-        (json_int_t)sum.broken_tasks, "complete", is_complete(tally, &sum), "pass_at_k", values,
-        "too_few_samples", lacking);
+        (json_int_t)tally->refused, "unusable", (json_int_t)tally->unusable, "not_in_input",
+        (json_int_t)tally->not_in_input, "shared_tasks", (json_int_t)sum.shared_tasks,
+        "shared_samples", (json_int_t)sum.shared, "broken_tasks", (json_int_t)sum.broken_tasks,
+        "complete", is_complete(tally, &sum), "pass_at_k", values, "too_few_samples", lacking);
 }
 
 int tally_print(FILE *out, const struct tally *tally, const struct passk_ks *ks, bool as_json)

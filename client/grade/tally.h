@@ -35,7 +35,8 @@ struct tally {
     uint64_t unusable;   /* records and lines that could not be used */
     bool cut_short;      /* not all samples were read */
 
-    size_t unusable_tasks;          /* of the data set, among `unusable`; they have no number */
+    uint64_t not_in_input; /* samples of an earlier run that are not among those of this one */
+    size_t unusable_tasks; /* of the data set, among `unusable`; they have no number */
     uint64_t unusable_task_samples; /* samples of these, not among `unusable` */
 };
 

@@ -617,6 +617,7 @@ def test_pass_at_k_for_machines(place, fake):
         "unanswered": 0,
         "refused": 0,
         "unusable": 0,
+        "not_in_input": 0,
         "shared_tasks": 0,
         "shared_samples": 0,
         "broken_tasks": 0,
@@ -1191,6 +1192,24 @@ def test_byte_order_marks(place, fake, as_array):
     place.path("samples.jsonl").write_bytes(mark + json.dumps({"task_id": "Own/0", "completion": "good"}).encode())
     done = place.grade(fake(), "-k", "1")
     assert (done.returncode, done.stderr, done.stdout.splitlines()[-1]) == (0, "", "pass@1:    1.0000")
+
+
+def test_results_of_other_samples_are_labelled(place, fake):
+    """A resumed run counts all that the file has, as passk does."""
+    place.write("tasks.jsonl", ADD, TWICE)
+    place.write("samples.jsonl", *({"task_id": "Own/0", "completion": "good"} for _ in range(3)))
+    place.grade(fake())
+    samples = [{"task_id": "Own/0", "completion": "good"}, {"task_id": "Own/1", "completion": "bad"}]
+    place.write("samples.jsonl", *samples)
+    done = place.grade(fake(), "--resume", "--k", "1")
+    assert done.stdout.splitlines() == [
+        "2 tasks, 4 samples, 3 correct",
+        "pass@1:    0.5000 (2 samples not in the input)",
+    ]
+    report = json.loads(place.grade(fake(), "--resume", "--json").stdout)
+    assert (report["not_in_input"], report["samples"], report["complete"]) == (2, 4, True)
+    done = place.grade(fake(), "--resume", "--k", "1", "--filter", "Own/1")
+    assert "(2 samples not in the input)" in done.stdout, "what a filter leaves out is in the input"
 
 
 SUM = {"name": "sum", "public_tests": {"input": ["1 2"], "output": ["3"]}}

@@ -181,12 +181,13 @@ static void test_json(void **state)
     assert_non_null(object);
     assert_int_equal(json_print(object, &text), 0);
     assert_string_equal(
-        text.data, "{\"tasks\":1,\"unusable_tasks\":0,\"unusable_task_samples\":0,\"sampleless_"
-                   "tasks\":0,\"unselected_tasks\":0,\"samples\":2,"
-                   "\"correct\":1,\"not_graded\":1,\"unanswered\":0,"
-                   "\"refused\":0,\"unusable\":0,\"shared_tasks\":0,\"shared_samples\":0,"
-                   "\"broken_tasks\":0,\"complete\":false,\"pass_at_k\":{\"1\":0.5,\"3\":null},"
-                   "\"too_few_samples\":{\"3\":1}}");
+        text.data,
+        "{\"tasks\":1,\"unusable_tasks\":0,\"unusable_task_samples\":0,\"sampleless_"
+        "tasks\":0,\"unselected_tasks\":0,\"samples\":2,"
+        "\"correct\":1,\"not_graded\":1,\"unanswered\":0,"
+        "\"refused\":0,\"unusable\":0,\"not_in_input\":0,\"shared_tasks\":0,\"shared_samples\":0,"
+        "\"broken_tasks\":0,\"complete\":false,\"pass_at_k\":{\"1\":0.5,\"3\":null},"
+        "\"too_few_samples\":{\"3\":1}}");
 }
 
 static void test_many_tasks(void **state)
