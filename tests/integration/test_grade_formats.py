@@ -456,6 +456,26 @@ def test_codecontests(place):
     assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "pass@1:    1.0000")
 
 
+def test_what_humaneval_would_not_take(place):
+    """--list-formats says where code passes, or does not, that is judged otherwise in the data set's own project."""
+    task = {
+        "task_id": "H/0",
+        "prompt": 'def add(a, b):\n    """Adds."""\n',
+        "entry_point": "add",
+        "canonical_solution": "    return a + b\n",
+        "test": "def check(candidate):\n    assert candidate(1, 2) == 3\n",
+    }
+    whole = "def add(a, b):\n    return a + b\n"
+    loud = "def add(a, b):\n    print('x' * 500000)\n    return a + b\n"
+    texts = [("completion", "return a + b"), ("completion", f"```python\n{whole}```"),
+             ("solution", "    return a + b\n"), ("solution", loud)]  # fmt: skip
+    _, verdicts = place.grade([task], [{"task_id": "H/0", member: text} for member, text in texts])
+    assert verdicts == ["pass"] * 3 + ["error"]
+    listed = place.run("--list-formats").stdout.split("humaneval: ")[1].split("\n\n")[0]
+    assert "a completion may be in a fence or lack its indentation, and a solution may be the body of the function" in listed
+    assert "code that prints more than the limit of output ends in an error" in listed
+
+
 # --- the isolated judge ----------------------------------------------------------------------------------------------
 
 CLASS = "class Count:\n    def __init__(self):\n        self.n = 0\n    def add(self, k):\n        self.n += k\n        return self.n\n"
