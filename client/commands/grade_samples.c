@@ -45,6 +45,12 @@ int grading_check_samples(const char *path, struct fault *fault)
 
 /* --- jobs --------------------------------------------------------------------------------- */
 
+/* Adds to RUN in which language a program is; other code is in Python. */
+static int put_language(json_t *run, const struct task *task, const char *language)
+{
+    return task_is_program(task) ? json_object_set_new(run, "language", json_string(language)) : 0;
+}
+
 /* Adds to RUN how the code and its tests were kept apart, if the answer will not say. */
 static int put_mode(json_t *run, const struct task *task)
 {
@@ -54,14 +60,15 @@ static int put_mode(json_t *run, const struct task *task)
 }
 
 /* Makes the job of CODE and the note that comes back with its answer: the index of the task, LINE,
- * to which the answer adds its fields, and for a transcript the job. */
+ * to which the answer adds its fields, the language, and for a transcript the job. */
 static int make_job(struct grading *grading, struct task *task, const struct gradejob_code *code,
                     json_t *line, struct engine_job *ret, struct fault *fault)
 {
     _cleanup_bytes_ struct bytes id = BYTES_NULL;
     size_t task_no = (size_t)(task - grading->dataset.tasks);
     const struct gradejob_policy policy = preflight_policy(&grading->preflight, task_no);
-    if (!gradejob_language(task, code, &policy, fault))
+    const char *language = gradejob_language(task, code, &policy, fault);
+    if (!language)
         return -EINVAL;
     _cleanup_json_ json_t *job = gradejob_make(task, code, &policy);
     uint64_t number = task->samples++;
@@ -70,7 +77,7 @@ static int make_job(struct grading *grading, struct task *task, const struct gra
         return -ENOMEM;
     /* Samples may come from a file of results; drop what that says of its run. */
     (void)json_object_del(line, "run");
-    ret->note = json_pack("[I,O]", (json_int_t)task_no, line);
+    ret->note = json_pack("[I,O,s]", (json_int_t)task_no, line, language);
     if (!ret->note || (policy.transcript && json_array_append(ret->note, job) < 0))
         return -ENOMEM;
     ret->left_out = grading->isolated_only && gradejob_is_forgeable(task, &policy);
@@ -80,6 +87,7 @@ static int make_job(struct grading *grading, struct task *task, const struct gra
     /* The id goes into `run`: the line is the sample's own and may have another id. */
     if (r == 0 &&
         (put_mode(ret->submission.run, task) < 0 ||
+         put_language(ret->submission.run, task, language) < 0 ||
          json_object_set_new(ret->submission.run, "id",
                              json_stringn(ret->submission.id.data, ret->submission.id.length)) < 0))
         r = -ENOMEM;
@@ -255,12 +263,15 @@ int grading_answer_line(void *arg, struct message *message, json_t *note, struct
     json_t *line = json_array_get(note, 1);
     enum grade grade;
     if (gradejob_put_verdict(line, message, &grade) < 0 || note_lacking(grading, message) < 0 ||
-        transcripts_add(&grading->transcripts, json_array_get(note, 2), line, message) < 0)
+        transcripts_add(&grading->transcripts, json_array_get(note, 3), line, message) < 0)
         return -ENOMEM;
     size_t task = (size_t)json_integer_value(json_array_get(note, 0));
     const char *mode = message_text(message, "mode");
     bool shared = mode ? strcmp(mode, "shared") == 0 : grading->dataset.tasks[task].is_forgeable;
     tally_add(&grading->tally, task, grade);
+    if (tally_add_language(&grading->tally, task, json_string_value(json_array_get(note, 2)),
+                           grade) < 0)
+        return -ENOMEM;
     if (grade != GRADE_NONE)
         tally_note(&grading->tally, task, shared, preflight_is_broken(&grading->preflight, task));
     return json_print(line, ret_line);
@@ -293,6 +304,8 @@ void grading_recounted(void *arg, const struct result_line *line, struct summary
         return; /* of an earlier run that allowed it */
     if (task >= 0)
         tally_add(&grading->tally, (size_t)task, grade);
+    if (task >= 0)
+        (void)tally_add_language_of(&grading->tally, (size_t)task, line->object, grade);
     if (task >= 0 && line->answered)
         tally_note_line(&grading->tally, (size_t)task, line->object);
     const struct score_parts counted = {

@@ -58,7 +58,7 @@ static int add_line(struct tally *tally, const char *text, size_t n, struct faul
     tally_add(tally, (size_t)task, grade);
     if (grade != GRADE_NONE)
         tally_note_line(tally, (size_t)task, line);
-    return 0;
+    return tally_add_language_of(tally, (size_t)task, line, grade);
 }
 
 static void take_line(struct tally *tally, const struct input *input, const char *text, size_t n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tally.h"
+#include "bylanguage.h"
 
 #include "client/terminal/text.h"
 #include "proto/printer.h"
@@ -25,6 +26,7 @@ void tally_deinit(struct tally *tally)
 {
     free(tally->tasks);
     json_decref(tally->index);
+    json_decref(tally->languages);
     *tally = (struct tally)TALLY_NULL;
 }
 
@@ -52,6 +54,7 @@ void tally_clear(struct tally *tally)
     for (size_t i = 0; i < tally->n; i++)
         tally->tasks[i] = (struct tally_task){.refused = tally->tasks[i].refused};
     tally->not_graded = 0;
+    json_decref(TAKE_PTR(tally->languages));
 }
 
 void tally_add(struct tally *tally, size_t task, enum grade grade)
@@ -64,6 +67,29 @@ void tally_add(struct tally *tally, size_t task, enum grade grade)
     }
     tally->tasks[task].samples++;
     tally->tasks[task].correct += grade == GRADE_PASSED;
+}
+
+static bool is_text(const json_t *object, const char *name, const char *text)
+{
+    const char *value = json_string_value(json_object_get(object, name));
+    return value && strcmp(value, text) == 0;
+}
+
+int tally_add_language(struct tally *tally, size_t task, const char *language, enum grade grade)
+{
+    assert(task < tally->n);
+    return grade == GRADE_NONE
+               ? 0
+               : bylanguage_add(&tally->languages, language, task, grade == GRADE_PASSED);
+}
+
+int tally_add_language_of(struct tally *tally, size_t task, const json_t *line, enum grade grade)
+{
+    const json_t *run = json_object_get(line, "run");
+    const char *language = json_string_value(json_object_get(run, "language"));
+    if (!language && is_text(run, "kind", "code_exec"))
+        language = "python";
+    return language ? tally_add_language(tally, task, language, grade) : 0;
 }
 
 void tally_refuse(struct tally *tally, size_t task)
@@ -83,12 +109,6 @@ void tally_note(struct tally *tally, size_t task, bool shared, bool broken)
     assert(task < tally->n);
     tally->tasks[task].shared += shared;
     tally->tasks[task].broken |= broken;
-}
-
-static bool is_text(const json_t *object, const char *name, const char *text)
-{
-    const char *value = json_string_value(json_object_get(object, name));
-    return value && strcmp(value, text) == 0;
 }
 
 bool tally_is_shared(const json_t *line)
@@ -231,6 +251,10 @@ static void put_label(FILE *out, const struct tally *tally, const struct sums *s
         (void)fprintf(out, "%sof %zu of %zu tasks", separator, sums->tasks, tasks_of(tally));
         separator = "; ";
     }
+    if (json_object_size(tally->languages) > 1) {
+        (void)fprintf(out, "%s%zu languages", separator, json_object_size(tally->languages));
+        separator = "; ";
+    }
     for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
         if (labels[i].n == 0)
             continue;
@@ -286,6 +310,7 @@ void tally_put(FILE *out, const struct tally *tally, const struct passk_ks *ks)
     put_worth(out, &sum);
     for (size_t i = 0; i < ks->n; i++)
         put_k(out, tally, &sum, ks->k[i], ks->is_default && ks->k[i] > 1);
+    bylanguage_put(out, tally->languages, ks);
 }
 
 /* --- for machines ------------------------------------------------------------------------- */
@@ -300,7 +325,8 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
     struct sums sum = sum_of(tally);
     _cleanup_json_ json_t *values = json_object();
     _cleanup_json_ json_t *lacking = json_object();
-    bool ok = values && lacking;
+    _cleanup_json_ json_t *languages = bylanguage_json(tally->languages, ks);
+    bool ok = values && lacking && languages;
     for (size_t i = 0; ok && i < ks->n; i++) {
         char name[24];
         size_t too_few;
@@ -312,7 +338,7 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
     if (!ok)
         return NULL;
     return json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks",
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O,s:O}", "tasks",
         (json_int_t)tasks_of(tally), "unusable_tasks", (json_int_t)tally->unusable_tasks,
         "unusable_task_samples", (json_int_t)tally->unusable_task_samples, "sampleless_tasks",
         (json_int_t)sum.sampleless_tasks, "unselected_tasks", (json_int_t)sum.unselected_tasks,
@@ -321,7 +347,8 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
         (json_int_t)tally->refused, "unusable", (json_int_t)tally->unusable, "not_in_input",
         (json_int_t)tally->not_in_input, "shared_tasks", (json_int_t)sum.shared_tasks,
         "shared_samples", (json_int_t)sum.shared, "broken_tasks", (json_int_t)sum.broken_tasks,
-        "complete", is_complete(tally, &sum), "pass_at_k", values, "too_few_samples", lacking);
+        "complete", is_complete(tally, &sum), "pass_at_k", values, "too_few_samples", lacking,
+        "languages", languages);
 }
 
 int tally_print(FILE *out, const struct tally *tally, const struct passk_ks *ks, bool as_json)

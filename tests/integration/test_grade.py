@@ -601,6 +601,7 @@ def test_pass_at_k_for_machines(place, fake):
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(done.stdout)
     values = report.pop("pass_at_k")
+    assert list(report.pop("languages")) == ["python"]
     assert values.pop("6") is None
     assert values == {
         str(k): pytest.approx(mean_pass_at_k(counts, k), rel=0, abs=1e-12) for k in (1, 5)
@@ -1194,6 +1195,28 @@ def test_byte_order_marks(place, fake, as_array):
     assert (done.returncode, done.stderr, done.stdout.splitlines()[-1]) == (0, "", "pass@1:    1.0000")
 
 
+def test_languages_apart(place, fake):
+    """pass@k over several languages is labelled, and each has its own; so has a resumed run, and passk."""
+    place.write("tasks.jsonl", SUM, {**SUM, "name": "b"})
+    texts = [("sum", "go", "good"), ("sum", "c++", "bad"), ("sum", "cpp", "good"), ("b", "c++", "good"), ("b", "go", "x")]
+    place.write("samples.jsonl", *({"name": n, "language": way, "solution": text} for n, way, text in texts))
+    text = [
+        "2 tasks, 5 samples, 3 correct",
+        "pass@1:    0.5833 (2 languages)",
+        "pass@2:    1.0000 (2 languages)",
+        "in C++: 2 tasks, 3 samples, 2 correct; pass@1 0.7500",
+        "in Go: 2 tasks, 2 samples, 1 correct; pass@1 0.5000",
+    ]
+    assert place.grade(fake(), "--k", "1,2").stdout.splitlines() == text
+    assert place.grade(fake(), "--k", "1,2", "--resume").stdout.splitlines() == text
+    assert place.run("passk", "--k", "1,2", "samples.jsonl_results.jsonl").stdout.splitlines() == text
+    report = json.loads(place.grade(fake(), "--k", "1,2", "--resume", "--json").stdout)
+    assert report["languages"] == {
+        "cpp": {"tasks": 2, "samples": 3, "correct": 2, "pass_at_k": {"1": 0.75, "2": None}},
+        "go": {"tasks": 2, "samples": 2, "correct": 1, "pass_at_k": {"1": 0.5, "2": None}},
+    }
+
+
 def test_results_of_other_samples_are_labelled(place, fake):
     """A resumed run counts all that the file has, as passk does."""
     place.write("tasks.jsonl", ADD, TWICE)
@@ -1257,7 +1280,7 @@ def test_languages_of_tasks_that_the_daemon_lacks(place, fake):
         "2 tasks in Swift cannot be graded: the daemon does not know it",
         "1 task in Go cannot be graded: no go",
     ]
-    assert done.stdout.splitlines()[-1] == "pass@1:    not computed: 2 of 4 tasks have fewer than 1 graded sample"
+    assert "pass@1:    not computed: 2 of 4 tasks have fewer than 1 graded sample" in done.stdout.splitlines()
 
 
 def test_samples_of_unusable_tasks(place, fake):

@@ -187,7 +187,7 @@ static void test_json(void **state)
         "\"correct\":1,\"not_graded\":1,\"unanswered\":0,"
         "\"refused\":0,\"unusable\":0,\"not_in_input\":0,\"shared_tasks\":0,\"shared_samples\":0,"
         "\"broken_tasks\":0,\"complete\":false,\"pass_at_k\":{\"1\":0.5,\"3\":null},"
-        "\"too_few_samples\":{\"3\":1}}");
+        "\"too_few_samples\":{\"3\":1},\"languages\":{}}");
 }
 
 static void test_many_tasks(void **state)
