@@ -308,9 +308,9 @@ void tally_put(FILE *out, const struct tally *tally, const struct passk_ks *ks)
                       sum.unselected_tasks, text_plural(sum.unselected_tasks));
     put_incomplete(out, tally, &sum);
     put_worth(out, &sum);
+    bylanguage_put(out, tally->languages, ks);
     for (size_t i = 0; i < ks->n; i++)
         put_k(out, tally, &sum, ks->k[i], ks->is_default && ks->k[i] > 1);
-    bylanguage_put(out, tally->languages, ks);
 }
 
 /* --- for machines ------------------------------------------------------------------------- */

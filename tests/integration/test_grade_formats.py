@@ -180,7 +180,7 @@ def test_canonical_solutions(place):
     assert lines[0].startswith("HumanEval-X, C++: 1 task, by exit status: forgeable")
     assert lines[1] == "HumanEval-X, Python: 1 task, 1 test, judged in isolation where the reference passes so, 10 s"
     assert lines[2] == "2 tasks, 2 samples, 2 correct"
-    assert (done.returncode, lines[-1]) == (0, "pass@1:    1.0000 (1 task shared)")
+    assert (done.returncode, lines[-1]) == (0, "pass@1:    1.0000 (2 languages; 1 task shared)")
 
 
 def rust_row(test, solution="    2 * a\n}\n"):
