@@ -25,6 +25,7 @@ struct engine_job {
     json_t *note;       /* handed to engine_work.answer with the answer; may be NULL */
     struct fault place; /* where the input has the job, "jobs.jsonl:7": for messages */
     bool left_out;      /* the input names it, but it is not to run */
+    bool is_counted;    /* with INPUT_WRONG: what is wrong has been counted as unusable before */
 };
 
 #define ENGINE_JOB_NULL                \
@@ -134,6 +135,7 @@ struct engine {
     uint64_t withdrawn;
     uint64_t withdrawn_begun; /* of those, ended while they ran: their cancel came late */
     uint64_t left_out;        /* wanted jobs of the input that are not to run */
+    uint64_t not_in_input;    /* lines of a resumed file with ids that the whole input lacks */
     bool reader_gone;
     int64_t started_ms;
     int64_t ended_ms;

@@ -142,6 +142,10 @@ int jobline_read_object(const char *text, size_t n, json_is_used *is_used, json_
 {
     static const char place[] = "JSON: line 1 ";
     struct fault why = FAULT_NULL;
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; /* the byte order mark of editors on Windows */
+        n -= 3;
+    }
     int r = json_read_lenient(text, n, is_used, ret, &why);
     if (r == 0)
         return 0;

@@ -172,7 +172,7 @@ static void count_file(struct engine *engine)
     } else if (r < 0) {
         complain("%s", fault.text[0] ? fault.text : strerror(-r));
     }
-    uint64_t n = counting.n_left_over;
+    uint64_t n = engine->not_in_input = counting.n_left_over;
     if (n > 0)
         complain("%s: %" PRIu64 " id%s no longer in the input; the file keeps the results: %s%s",
                  engine->output.path, n, n == 1 ? " is" : "s are", names,

@@ -84,6 +84,15 @@ int selection_init(struct selection *ret, const struct text_list *filters, uint6
     return 0;
 }
 
+/* Whether PATTERN is for ID as reports write it: TASK#NUMBER. COLON is before the number. */
+static bool matches_as_reported(const char *pattern, const char *id, const char *colon)
+{
+    char shown[REQUEST_ID_MAX + 1];
+    (void)snprintf(shown, sizeof(shown), "%s", id);
+    shown[colon - id] = '#';
+    return fnmatch(pattern, shown, 0) == 0;
+}
+
 /* Whether PATTERN matches ID, or what ID has before its number. */
 static bool matches_id(const struct selection *selection, const char *pattern, const char *id)
 {
@@ -95,7 +104,7 @@ static bool matches_id(const struct selection *selection, const char *pattern, c
         return false;
     memcpy(task, id, (size_t)(colon - id));
     task[colon - id] = '\0';
-    return fnmatch(pattern, task, 0) == 0;
+    return fnmatch(pattern, task, 0) == 0 || matches_as_reported(pattern, id, colon);
 }
 
 bool selection_is_all(const struct selection *selection)

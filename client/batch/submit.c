@@ -158,7 +158,8 @@ void engine_submit_jobs(struct engine *engine)
             take_job(engine, &job);
             break;
         case INPUT_WRONG:
-            refuse_input(engine, fault.text);
+            engine_complain(engine, "%s", fault.text);
+            engine_note_unusable(engine, !job.is_counted);
             break;
         case INPUT_WAIT:
             if (engine->work.input || pending_count(&engine->pending) > 0)

@@ -215,8 +215,9 @@ static void put_head(FILE *out, const struct summary *summary, const struct summ
                       summary->score_sum / (double)summary->scored, summary->scored,
                       text_plural(summary->scored), summary->cost_usd);
     double seconds = (double)MAX(run->wall_ms, 1) / 1000;
-    (void)fprintf(out, "took %s, %.1f jobs/s", text_duration(run->wall_ms, wall),
-                  (double)run->answered / seconds);
+    (void)fprintf(out, "took %s", text_duration(run->wall_ms, wall));
+    if (run->answered > 0)
+        (void)fprintf(out, ", %.1f jobs/s", (double)run->answered / seconds);
     if (run->kept > 0)
         (void)fprintf(out, "; %" PRIu64 " job%s answered before", run->kept,
                       run->kept == 1 ? " was" : "s were");

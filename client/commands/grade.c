@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "grade_languages.h"
 #include "grade_preflight.h"
 #include "grade_samples.h"
 #include "grade_tasks.h"
@@ -58,7 +59,10 @@ static int read_dataset(struct grading *grading, const struct grade_options *opt
     if (r == 0)
         r = grade_tasks_read(options->dataset, &how, &grading->dataset, &grading->unusable, &fault);
     if (r == 0)
+        r = grade_languages_agree(&grading->dataset, options->language, &fault);
+    if (r == 0)
         r = tally_init(&grading->tally);
+    grading->tally.unusable_tasks = dataset_unusable(&grading->dataset);
     for (size_t i = 0; r == 0 && i < grading->dataset.n; i++)
         r = (int)MIN(tally_task(&grading->tally, grading->dataset.tasks[i].id), 0);
     if (r < 0)
@@ -150,6 +154,8 @@ static int read_options(const struct grade_options *options, struct plan *plan)
         r = parse_memory(options->memory, &plan->policy.memory, &fault);
     if (r == 0 && options->samples)
         r = file_check_readable(options->samples, &fault);
+    if (r == 0 && options->samples)
+        r = grading_check_samples(options->samples, &fault);
     if (r == 0)
         r = name_output(options, plan);
     if (r < 0)
@@ -165,6 +171,7 @@ static int put_report(const struct grade_options *options, const struct plan *pl
     tally->unanswered = engine_unanswered(engine);
     tally->refused = engine->left_out;
     tally->cut_short = !engine->exhausted;
+    tally->not_in_input = engine->not_in_input;
     return tally_print(results_are_out ? stderr : stdout, tally, &plan->ks, options->json);
 }
 
@@ -208,12 +215,12 @@ static int open_transcripts(const struct grade_options *options, const struct pl
 
 /* Results and JSON have standard output for themselves. */
 static void announce(const struct grade_options *options, const struct plan *plan,
-                     const struct grading *grading)
+                     const struct grading *grading, const struct session *session)
 {
     bool is_taken = strcmp(plan->engine.output, "-") == 0 || options->json;
     if (!is_taken || !options->engine.quiet)
         grade_tasks_announce(is_taken ? stderr : stdout, &grading->dataset, options->language,
-                             plan->policy.timeout_s);
+                             plan->policy.timeout_s, grade_preflight_default(session));
 }
 
 /* Leaves tasks that have no sample out of pass@k, unless the run ended early: then they may have
@@ -228,6 +235,22 @@ static void leave_out_tasks(struct engine *engine, struct grading *grading, bool
                                   selection, &grading->tally);
 }
 
+/* Says where the results are, and how to look at them. */
+static void tell_results(const struct plan *plan, const struct engine *engine)
+{
+    const char *path = plan->engine.output;
+    if (strcmp(path, "-") == 0 || summary_answered(&engine->summary) == 0 ||
+        engine->ending.unwritten)
+        return;
+    (void)fputs("results: ", stderr);
+    text_put(stderr, path, strlen(path));
+    if (engine->summary.failed + engine->summary.errors > 0) {
+        (void)fputs("; why samples failed: rubricctl report ", stderr);
+        text_put(stderr, path, strlen(path));
+    }
+    (void)fputc('\n', stderr);
+}
+
 static enum exit_status grade(const struct globals *globals, const struct grade_options *options,
                               const struct plan *plan, struct grading *grading)
 {
@@ -236,10 +259,15 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     size_t n_inputs = options->samples ? 2 : 1;
     if (connect_session(globals, CONNECT_OR_START, &engine.session) < 0)
         return STATUS_NO_DAEMON;
+    struct fault fault = FAULT_NULL;
+    if (grade_languages_ask(&engine.session, &grading->dataset, options->language, &fault) < 0) {
+        complain("%s", fault.text);
+        return STATUS_USAGE;
+    }
     if (engine_open(&engine, &plan->engine, inputs, n_inputs) < 0 ||
         open_transcripts(options, plan, grading) < 0)
         return STATUS_USAGE;
-    announce(options, plan, grading);
+    announce(options, plan, grading, &engine.session);
     grading->line.max_frame = engine.session.max_frame;
     if (!prepare(options, plan, grading, &engine))
         return ending_status(&engine.ending, globals->no_fail);
@@ -274,6 +302,8 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     }
     if (put_report(options, plan, &engine, &grading->tally) < 0)
         complain("out of memory");
+    if (!options->engine.quiet)
+        tell_results(plan, &engine);
     return ending_status(&engine.ending, globals->no_fail);
 }
 
@@ -331,8 +361,8 @@ static const struct option_spec grade_specs[] = {
         .argument = "NAME",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct grade_options, language),
-        .help =
-            "language of the samples, if neither they nor the data set say it (default: python)",
+        .help = "language of the samples, if neither they nor the data set say it (default: "
+                "python); rubricctl status lists them",
     },
     {
         .name = "canonical",
@@ -346,7 +376,8 @@ static const struct option_spec grade_specs[] = {
         .argument = "K,...",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct grade_options, ks),
-        .help = "compute pass@k for these k (default: 1,10,100)",
+        .help =
+            "compute pass@k for these k (default: those of 1, 10 and 100 that the samples allow)",
     },
     {
         .letter = 't',
@@ -451,7 +482,8 @@ const struct command command_grade = {
         "job that ended in an error has null for passed and counts neither as correct nor\n"
         "as wrong; pass@k is then labelled incomplete. `run` says how the sample was\n"
         "graded. With --resume the same command continues an interrupted run, and pass@k\n"
-        "counts everything that the file then has.\n"
+        "counts everything that the file then has; it says how many of these samples are\n"
+        "not in the input.\n"
         "\n"
         "In most data sets of other languages the tests are a part of the program, and its\n"
         "exit status is the verdict. Code can forge such a verdict: grade labels it as those\n"
@@ -470,9 +502,10 @@ const struct command command_grade = {
         "\n"
         "pass@k is computed if every task with samples has at least k of them, and says how\n"
         "many of the tasks it covers. Standard error names tasks without samples, samples\n"
-        "without a task and unusable lines; grade grades all the others. A pattern of\n"
-        "--filter chooses samples (HumanEval/0:3) or tasks (HumanEval/0): pass@k leaves out\n"
-        "the tasks of which it lets no sample pass.\n",
+        "without a task and unusable lines; grade grades all the others. A task whose record\n"
+        "cannot be used is still one of the data set; its samples are counted. A pattern of\n"
+        "--filter chooses samples (HumanEval/0:3, or HumanEval/0#3 as reports write it) or\n"
+        "tasks (HumanEval/0): pass@k leaves out the tasks of which it lets no sample pass.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
                 "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n"

@@ -6,6 +6,7 @@
 #include "grade_tasks.h"
 
 #include "client/batch/resultfile.h"
+#include "client/grade/langname.h"
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
@@ -237,6 +238,20 @@ static void tell_of_limit(const struct preflight *preflight, const struct prefli
                  what, limit_s, task->timeout_s, took);
 }
 
+static bool defines(const json_t *text, const char *name)
+{
+    return json_is_string(text) &&
+           langname_defines("python", json_string_value(text), json_string_length(text), name) >= 0;
+}
+
+/* Whether the tests ask the reference of TASK for a name that it does not define. */
+static bool lacks_entry_point(const struct task *task)
+{
+    const char *name = json_string_value(task->entry_point);
+    return name && task->test && !task_is_program(task) && !defines(task->prompt, name) &&
+           !defines(task->solution, name);
+}
+
 static void tell_of_task(const struct grade_preflight *with, const struct preflight *preflight,
                          size_t number)
 {
@@ -246,7 +261,10 @@ static void tell_of_task(const struct grade_preflight *with, const struct prefli
     char what[FAULT_MAX];
     (void)snprintf(what, sizeof(what), "%s:%" PRIu64 ": task \"%s\"", with->dataset, of->line,
                    of->id);
-    if (task->state == PREFLIGHT_BROKEN)
+    if (task->state == PREFLIGHT_BROKEN && lacks_entry_point(of))
+        complain("%s is broken: its reference solution does not define entry_point %s", what,
+                 json_string_value(of->entry_point));
+    else if (task->state == PREFLIGHT_BROKEN)
         complain("%s is broken: its reference solution fails its tests (%s)", what,
                  why ? why : "?");
     if (task->state == PREFLIGHT_ERROR && !task->lacks_module)
@@ -303,6 +321,11 @@ static double limit_of(const struct session *session, const char *which, double 
     return limit_s > 0 ? limit_s : default_s;
 }
 
+double grade_preflight_default(const struct session *session)
+{
+    return limit_of(session, "defaults", TIMEOUT_DEFAULT);
+}
+
 static int decide(const struct grade_preflight *with, struct session *session,
                   struct ending *ending, struct preflight *preflight)
 {
@@ -332,8 +355,7 @@ int grade_preflight(const struct grade_preflight *with, const struct dataset *da
 {
     struct preflight preflight = PREFLIGHT_NULL;
     int64_t started_ms = monotonic_ms();
-    int r = preflight_init(&preflight, dataset, &with->policy,
-                           limit_of(session, "defaults", TIMEOUT_DEFAULT),
+    int r = preflight_init(&preflight, dataset, &with->policy, grade_preflight_default(session),
                            limit_of(session, "ceilings", TIMEOUT_MAX));
     if (r < 0)
         return r;
@@ -351,14 +373,17 @@ void grade_preflight_put(const struct preflight *preflight)
 {
     char took[TEXT_QUANTITY_MAX];
     size_t passed = preflight_count(preflight, PREFLIGHT_PASSED);
+    size_t broken = preflight_count(preflight, PREFLIGHT_BROKEN);
+    size_t errors = preflight_count(preflight, PREFLIGHT_ERROR);
     size_t shared = preflight_count_shared(preflight), raised = 0;
     for (size_t i = 0; i < preflight->dataset->n; i++)
         raised += preflight->tasks[i].timeout_s > 0;
+    if (preflight->runs + passed + broken + errors == 0)
+        return;
     (void)fprintf(stderr,
                   "preflight: %zu run%s of reference solutions in %s; of the tasks %zu isolated, "
                   "%zu shared, %zu broken, %zu without a verdict; %zu time limit%s raised\n",
                   preflight->runs, text_plural(preflight->runs),
-                  text_duration(preflight->took_ms, took), passed - shared, shared,
-                  preflight_count(preflight, PREFLIGHT_BROKEN),
-                  preflight_count(preflight, PREFLIGHT_ERROR), raised, text_plural(raised));
+                  text_duration(preflight->took_ms, took), passed - shared, shared, broken, errors,
+                  raised, text_plural(raised));
 }

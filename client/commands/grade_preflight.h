@@ -22,5 +22,9 @@ struct grade_preflight {
 int grade_preflight(const struct grade_preflight *with, const struct dataset *dataset,
                     struct session *session, struct ending *ending, struct preflight *ret);
 
-/* Writes to stderr what the preflight has cost, and what came of it. */
+/* The seconds that code gets for a job unless its task or an option says otherwise. */
+double grade_preflight_default(const struct session *session);
+
+/* Writes to stderr what the preflight has cost, and what came of it; nothing if no task
+ * has a reference. */
 void grade_preflight_put(const struct preflight *preflight);

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "grade_samples.h"
 
+#include "client/batch/gunzip.h"
+#include "client/grade/guess.h"
 #include "client/terminal/text.h"
 #include "proto/printer.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Bytes at the beginning of a file of samples that show what it is. */
+#define LOOKED_AT 4096
 
 void grading_deinit(struct grading *grading)
 {
@@ -17,9 +25,31 @@ void grading_deinit(struct grading *grading)
     dataset_deinit(&grading->dataset);
     transcripts_deinit(&grading->transcripts);
     json_decref(grading->lacking);
+    json_decref(grading->blamed);
+}
+
+int grading_check_samples(const char *path, struct fault *fault)
+{
+    char start[LOOKED_AT];
+    struct stat st;
+    struct fault why = FAULT_NULL;
+    if (strcmp(path, "-") == 0 || gunzip_wanted(path) || stat(path, &st) < 0 ||
+        !S_ISREG(st.st_mode))
+        return 0;
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    ssize_t n = fd < 0 ? -1 : read(fd, start, sizeof(start));
+    if (n < 0 || guess_check_text(start, (size_t)n, true, &why) == 0)
+        return 0; /* a file that cannot be read is named when it is */
+    return fault_set(fault, "%s: %s", path, why.text);
 }
 
 /* --- jobs --------------------------------------------------------------------------------- */
+
+/* Adds to RUN in which language a program is; other code is in Python. */
+static int put_language(json_t *run, const struct task *task, const char *language)
+{
+    return task_is_program(task) ? json_object_set_new(run, "language", json_string(language)) : 0;
+}
 
 /* Adds to RUN how the code and its tests were kept apart, if the answer will not say. */
 static int put_mode(json_t *run, const struct task *task)
@@ -30,14 +60,15 @@ static int put_mode(json_t *run, const struct task *task)
 }
 
 /* Makes the job of CODE and the note that comes back with its answer: the index of the task, LINE,
- * to which the answer adds its fields, and for a transcript the job. */
+ * to which the answer adds its fields, the language, and for a transcript the job. */
 static int make_job(struct grading *grading, struct task *task, const struct gradejob_code *code,
                     json_t *line, struct engine_job *ret, struct fault *fault)
 {
     _cleanup_bytes_ struct bytes id = BYTES_NULL;
     size_t task_no = (size_t)(task - grading->dataset.tasks);
     const struct gradejob_policy policy = preflight_policy(&grading->preflight, task_no);
-    if (!gradejob_language(task, code, &policy, fault))
+    const char *language = gradejob_language(task, code, &policy, fault);
+    if (!language)
         return -EINVAL;
     _cleanup_json_ json_t *job = gradejob_make(task, code, &policy);
     uint64_t number = task->samples++;
@@ -46,7 +77,7 @@ static int make_job(struct grading *grading, struct task *task, const struct gra
         return -ENOMEM;
     /* Samples may come from a file of results; drop what that says of its run. */
     (void)json_object_del(line, "run");
-    ret->note = json_pack("[I,O]", (json_int_t)task_no, line);
+    ret->note = json_pack("[I,O,s]", (json_int_t)task_no, line, language);
     if (!ret->note || (policy.transcript && json_array_append(ret->note, job) < 0))
         return -ENOMEM;
     ret->left_out = grading->isolated_only && gradejob_is_forgeable(task, &policy);
@@ -56,6 +87,7 @@ static int make_job(struct grading *grading, struct task *task, const struct gra
     /* The id goes into `run`: the line is the sample's own and may have another id. */
     if (r == 0 &&
         (put_mode(ret->submission.run, task) < 0 ||
+         put_language(ret->submission.run, task, language) < 0 ||
          json_object_set_new(ret->submission.run, "id",
                              json_stringn(ret->submission.id.data, ret->submission.id.length)) < 0))
         r = -ENOMEM;
@@ -91,6 +123,25 @@ static json_t *line_of(const struct sample_line *pending, const struct task *tas
     return NULL;
 }
 
+/* Says why N samples of ID have no task. The first sample of a task that cannot be used is named,
+ * the others are counted: -EALREADY. */
+static int blame_task(struct grading *grading, const char *id, size_t n, struct engine_job *ret,
+                      struct fault *fault)
+{
+    uint64_t line = dataset_unusable_line(&grading->dataset, id);
+    if (line == 0)
+        return fault_set(fault, "task_id \"%s\" is not in the data set", id);
+    grading->tally.unusable_task_samples += n;
+    if (json_object_get(grading->blamed, id))
+        return -EALREADY;
+    if ((!grading->blamed && !(grading->blamed = json_object())) ||
+        json_object_set_new(grading->blamed, id, json_true()) < 0)
+        return -ENOMEM;
+    ret->is_counted = true;
+    return fault_set(fault, "its task \"%s\" (%s:%" PRIu64 ") cannot be used", id,
+                     grading->dataset_name, line);
+}
+
 static int take_sample(struct grading *grading, struct engine_job *ret, struct fault *fault)
 {
     struct sample_line *pending = &grading->pending;
@@ -103,10 +154,11 @@ static int take_sample(struct grading *grading, struct engine_job *ret, struct f
     ssize_t number = dataset_find(&grading->dataset, pending->sample.task_id);
     struct task *task = number < 0 ? NULL : &grading->dataset.tasks[number];
     _cleanup_json_ json_t *line = task ? line_of(pending, task) : NULL;
-    if (++pending->next == sample_count(&pending->sample) || !task)
+    size_t n = sample_count(&pending->sample); /* borrows the object */
+    if (++pending->next == n || !task)
         json_decref(TAKE_PTR(pending->object));
     if (!task)
-        return fault_set(fault, "task_id \"%s\" is not in the data set", pending->sample.task_id);
+        return blame_task(grading, pending->sample.task_id, n, ret, fault);
     return line ? make_job(grading, task, &code, line, ret, fault) : -ENOMEM;
 }
 
@@ -131,18 +183,23 @@ enum input_state grading_next_sample(void *arg, struct engine_job *ret, struct f
     struct grading *grading = arg;
     const struct input *input = &grading->samples;
     struct fault why = FAULT_NULL;
-    if (grading->pending.object)
-        return conclude(take_sample(grading, ret, &why), &why, ret, fault);
     for (;;) {
+        int r;
         const char *text;
         size_t n;
-        enum input_state state = input_next(&grading->samples, &text, &n, fault);
-        if (state != INPUT_LINE)
-            return state;
-        if (jobline_blank(text, n))
-            continue;
-        (void)fault_set(&ret->place, "%s:%" PRIu64, input->name, input->line_no);
-        return conclude(take_line(grading, text, n, ret, &why), &why, ret, fault);
+        if (grading->pending.object) {
+            r = take_sample(grading, ret, &why);
+        } else {
+            enum input_state state = input_next(&grading->samples, &text, &n, fault);
+            if (state != INPUT_LINE)
+                return state;
+            if (jobline_blank(text, n))
+                continue;
+            (void)fault_set(&ret->place, "%s:%" PRIu64, input->name, input->line_no);
+            r = take_line(grading, text, n, ret, &why);
+        }
+        if (r != -EALREADY)
+            return conclude(r, &why, ret, fault);
     }
 }
 
@@ -206,12 +263,15 @@ int grading_answer_line(void *arg, struct message *message, json_t *note, struct
     json_t *line = json_array_get(note, 1);
     enum grade grade;
     if (gradejob_put_verdict(line, message, &grade) < 0 || note_lacking(grading, message) < 0 ||
-        transcripts_add(&grading->transcripts, json_array_get(note, 2), line, message) < 0)
+        transcripts_add(&grading->transcripts, json_array_get(note, 3), line, message) < 0)
         return -ENOMEM;
     size_t task = (size_t)json_integer_value(json_array_get(note, 0));
     const char *mode = message_text(message, "mode");
     bool shared = mode ? strcmp(mode, "shared") == 0 : grading->dataset.tasks[task].is_forgeable;
     tally_add(&grading->tally, task, grade);
+    if (tally_add_language(&grading->tally, task, json_string_value(json_array_get(note, 2)),
+                           grade) < 0)
+        return -ENOMEM;
     if (grade != GRADE_NONE)
         tally_note(&grading->tally, task, shared, preflight_is_broken(&grading->preflight, task));
     return json_print(line, ret_line);
@@ -244,6 +304,8 @@ void grading_recounted(void *arg, const struct result_line *line, struct summary
         return; /* of an earlier run that allowed it */
     if (task >= 0)
         tally_add(&grading->tally, (size_t)task, grade);
+    if (task >= 0)
+        (void)tally_add_language_of(&grading->tally, (size_t)task, line->object, grade);
     if (task >= 0 && line->answered)
         tally_note_line(&grading->tally, (size_t)task, line->object);
     const struct score_parts counted = {

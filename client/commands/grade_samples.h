@@ -30,6 +30,7 @@ struct grading {
     struct preflight preflight;
     bool isolated_only;
     struct transcripts transcripts;
+    json_t *blamed;  /* owned; object of unusable tasks of which a sample was named; NULL: none */
     json_t *lacking; /* owned; object of what jobs lack, in words, to how many; NULL: nothing */
 };
 
@@ -41,6 +42,10 @@ struct grading {
 
 void grading_deinit(struct grading *grading);
 #define _cleanup_grading_ _cleanup_(grading_deinit)
+
+/* Refuses the file of samples at PATH if its beginning shows that it cannot be JSON Lines. Looks at
+ * regular files alone; input that comes once is found out line by line. -EINVAL with FAULT. */
+int grading_check_samples(const char *path, struct fault *fault);
 
 /* Functions of struct engine_work; ARG is a struct grading. */
 enum input_state grading_next_sample(void *arg, struct engine_job *ret, struct fault *fault);

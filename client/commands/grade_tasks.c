@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Tasks without a sample that are named one by one. */
+/* Tasks without a sample, and records that cannot be used for the same reason, that are named one
+ * by one. */
 #define NAMED_MAX 3
 
 const char *grade_tasks_name(const char *path)
@@ -15,17 +16,41 @@ const char *grade_tasks_name(const char *path)
     return strcmp(path, "-") == 0 ? "stdin" : path;
 }
 
+/* Records that cannot be used, and how often the last complaint was the same. */
+struct complaints {
+    uint64_t unusable, same;
+    char last[FAULT_MAX];
+};
+
+static void tell_of_same(const struct complaints *complaints)
+{
+    if (complaints->same > NAMED_MAX)
+        complain("%" PRIu64 " more records: %s", complaints->same - NAMED_MAX, complaints->last);
+}
+
+/* What is wrong with all records of a file is said of the first few. */
 static void complain_record(void *arg, const char *what)
 {
-    uint64_t *unusable = arg;
-    (*unusable)++;
-    complain("%s", what);
+    struct complaints *complaints = arg;
+    const char *why = strstr(what, ": ");
+    why = why ? why + 2 : what;
+    complaints->unusable++;
+    if (strcmp(complaints->last, why) != 0) {
+        tell_of_same(complaints);
+        complaints->same = 0;
+        (void)snprintf(complaints->last, sizeof(complaints->last), "%s", why);
+    }
+    if (complaints->same++ < NAMED_MAX)
+        complain("%s", what);
 }
 
 int grade_tasks_read(const char *path, const struct dataset_options *options, struct dataset *ret,
                      uint64_t *unusable, struct fault *fault)
 {
-    int r = dataset_read(path, options, complain_record, unusable, ret, fault);
+    struct complaints complaints = {.unusable = 0};
+    int r = dataset_read(path, options, complain_record, &complaints, ret, fault);
+    tell_of_same(&complaints);
+    *unusable += complaints.unusable;
     if (r == 0 && ret->n == 0)
         r = fault_set(fault, "%s: no task in it can be used", grade_tasks_name(path));
     return r;
@@ -117,16 +142,18 @@ static struct group *group_of(struct group *groups, size_t *n, const struct task
     return &groups[(*n)++];
 }
 
-static void count(struct group *group, const struct task *task)
+static void count(struct group *group, const struct task *task, double default_s)
 {
-    group->timeout_min_s =
-        group->tasks == 0 ? task->timeout_s : MIN(group->timeout_min_s, task->timeout_s);
-    group->timeout_max_s = MAX(group->timeout_max_s, task->timeout_s);
+    double limit_s = task->timeout_s > 0 ? task->timeout_s : task_is_program(task) ? 0 : default_s;
+    group->timeout_min_s = group->tasks == 0 ? limit_s : MIN(group->timeout_min_s, limit_s);
+    group->timeout_max_s = MAX(group->timeout_max_s, limit_s);
     group->tasks++;
     group->programs += task_is_program(task);
     group->forgeable += task->is_forgeable;
     group->calls += task->call != NULL;
-    group->tests += json_array_size(task->tests);
+    group->tests += task_is_program(task) ? json_array_size(task->tests)
+                    : task->targets       ? json_array_size(task->targets)
+                                          : 1;
     group->stop_all |= task->stop_all;
     for (const char *const *name = task->format->skips; name && *name && !group->skipped; name++)
         group->skipped = formats_has(task->object, *name) ? *name : NULL;
@@ -135,7 +162,9 @@ static void count(struct group *group, const struct task *task)
 static void put_tests(FILE *out, const struct group *group)
 {
     if (group->programs == 0) {
-        (void)fputs(", judged in isolation where the reference passes so", out);
+        (void)fprintf(out,
+                      ", %" PRIu64 " test%s, judged in isolation where the reference passes so",
+                      group->tests, text_plural(group->tests));
         return;
     }
     if (group->forgeable > 0) {
@@ -170,12 +199,12 @@ static void put_group(FILE *out, const struct group *group, const char *language
 }
 
 void grade_tasks_announce(FILE *out, const struct dataset *dataset, const char *language,
-                          double timeout_s)
+                          double timeout_s, double default_s)
 {
     struct group groups[GROUPS_MAX];
     size_t n = 0;
     for (size_t i = 0; i < dataset->n; i++)
-        count(group_of(groups, &n, &dataset->tasks[i]), &dataset->tasks[i]);
+        count(group_of(groups, &n, &dataset->tasks[i]), &dataset->tasks[i], default_s);
     for (size_t i = 0; i < n; i++)
         put_group(out, &groups[i], language, timeout_s);
     (void)fflush(out);

@@ -28,6 +28,7 @@ bool grade_tasks_leave_out(const struct dataset *dataset, const char *name,
 void grade_tasks_tell_plus(const struct dataset *dataset, const char *name);
 
 /* Writes a line for each format and language: "HumanEvalPack, C++: 164 tasks, ...". LANGUAGE is
- * --language, which may be NULL; TIMEOUT_S --timeout, or 0. */
+ * --language, which may be NULL; TIMEOUT_S --timeout, or 0; DEFAULT_S what the daemon gives code of
+ * which neither says it. */
 void grade_tasks_announce(FILE *out, const struct dataset *dataset, const char *language,
-                          double timeout_s);
+                          double timeout_s, double default_s);

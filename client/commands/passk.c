@@ -58,7 +58,7 @@ static int add_line(struct tally *tally, const char *text, size_t n, struct faul
     tally_add(tally, (size_t)task, grade);
     if (grade != GRADE_NONE)
         tally_note_line(tally, (size_t)task, line);
-    return 0;
+    return tally_add_language_of(tally, (size_t)task, line, grade);
 }
 
 static void take_line(struct tally *tally, const struct input *input, const char *text, size_t n)
@@ -132,7 +132,8 @@ static const struct option_spec passk_specs[] = {
         .argument = "K,...",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct passk_options, ks),
-        .help = "compute pass@k for these k (default: 1,10,100)",
+        .help =
+            "compute pass@k for these k (default: those of 1, 10 and 100 that the samples allow)",
     },
     {
         .name = "json",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dataset.h"
 #include "formats.h"
+#include "guess.h"
 #include "names.h"
 #include "records.h"
 
@@ -20,6 +21,7 @@ void dataset_deinit(struct dataset *dataset)
         task_deinit(&dataset->tasks[i]);
     free(dataset->tasks);
     json_decref(dataset->index);
+    json_decref(dataset->unusable);
     *dataset = (struct dataset)DATASET_NULL;
 }
 
@@ -27,6 +29,16 @@ ssize_t dataset_find(const struct dataset *dataset, const char *id)
 {
     const json_t *number = json_object_get(dataset->index, id);
     return number ? (ssize_t)json_integer_value(number) : -1;
+}
+
+size_t dataset_unusable(const struct dataset *dataset)
+{
+    return json_object_size(dataset->unusable) + dataset->unusable_nameless;
+}
+
+uint64_t dataset_unusable_line(const struct dataset *dataset, const char *id)
+{
+    return (uint64_t)json_integer_value(json_object_get(dataset->unusable, id));
 }
 
 /* --- one record --------------------------------------------------------------------------- */
@@ -63,9 +75,7 @@ static int take_format(struct task *task, const struct data_format *forced, stru
 {
     task->format = forced ? forced : formats_recognise(task->object);
     if (!task->format)
-        return fault_set(fault, "a record of no known format (rubricctl grade --list-formats); "
-                                "HumanEval has test and entry_point, MBPP test_list, "
-                                "CodeContests public_tests");
+        return guess_record(task->object, fault);
     return formats_check(task->format, task->object, fault);
 }
 
@@ -96,9 +106,36 @@ static int append(struct dataset *dataset, struct task *task)
     json_int_t number = (json_int_t)dataset->n;
     if (json_object_set_new(dataset->index, task->id, json_integer(number)) < 0)
         return -ENOMEM;
+    (void)json_object_del(dataset->unusable, task->id); /* a later record has made it good */
     dataset->plus += task->has_plus;
     dataset->tasks[dataset->n++] = TAKE_STRUCT(*task, {.object = NULL});
     return 0;
+}
+
+/* Finds the id of a record of which no more is known. Whether it has one. */
+static bool guess_id(struct task *task)
+{
+    static const char *const names[] = {"task_id", "question_id", "problem_id", "name", "id"};
+    for (size_t i = 0; i < ARRAY_SIZE(names) && !task->id[0]; i++)
+        if (task_member(task->object, names[i]) &&
+            task_id_in(task->object, names[i], task->id, NULL) < 0)
+            return false;
+    return task->id[0] != '\0';
+}
+
+/* Notes that TASK cannot be used: it is still one of the benchmark, and may have samples. */
+static int note_unusable(struct dataset *dataset, struct task *task)
+{
+    if (!task->object || !guess_id(task)) {
+        dataset->unusable_nameless++;
+        return 0;
+    }
+    if (dataset_find(dataset, task->id) >= 0 || dataset_unusable_line(dataset, task->id) > 0)
+        return 0;
+    return json_object_set_new(dataset->unusable, task->id, json_integer((json_int_t)task->line)) <
+                   0
+               ? -ENOMEM
+               : 0;
 }
 
 /* Fails with FAULT if the record cannot be used, or with -ENOMEM. */
@@ -111,7 +148,7 @@ static int add_record(struct dataset *dataset, const struct dataset_options *opt
     if (r == 0)
         r = take_task(&task, options, source, fault);
     if (r < 0)
-        return r;
+        return r != -ENOMEM && note_unusable(dataset, &task) < 0 ? -ENOMEM : r;
     ssize_t first = dataset_find(dataset, task.id);
     if (dataset->tasks && first >= 0)
         return fault_set(fault, "task_id \"%s\" is already that of line %" PRIu64, task.id,
@@ -123,11 +160,11 @@ int dataset_parse(const char *name, const char *text, size_t n,
                   const struct dataset_options *options, dataset_complain *complain, void *arg,
                   struct dataset *ret)
 {
-    _cleanup_dataset_ struct dataset dataset = {.index = json_object()};
+    _cleanup_dataset_ struct dataset dataset = {.index = json_object(), .unusable = json_object()};
     struct records records;
     struct record record;
     struct task_source source = {.record = &record, .language = options->language};
-    int r = dataset.index ? 0 : -ENOMEM;
+    int r = dataset.index && dataset.unusable ? 0 : -ENOMEM;
     records_init(&records, text, n);
     while (r != -ENOMEM) {
         struct fault fault = FAULT_NULL, where = FAULT_NULL;
@@ -187,6 +224,18 @@ static int inflate_all(struct bytes *text)
     return r;
 }
 
+/* Fails with FAULT, which does not name the file. */
+static int read_text(const char *path, const struct bytes *text,
+                     const struct dataset_options *options, dataset_complain *complain, void *arg,
+                     struct dataset *ret, struct fault *fault)
+{
+    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+    int r = guess_check_text(text->data, text->length, false, fault);
+    if (r == 0 && jobline_blank(text->data, text->length))
+        r = fault_set(fault, "the file is empty");
+    return r < 0 ? r : dataset_parse(name, text->data, text->length, options, complain, arg, ret);
+}
+
 int dataset_read(const char *path, const struct dataset_options *options,
                  dataset_complain *complain, void *arg, struct dataset *ret, struct fault *fault)
 {
@@ -197,9 +246,10 @@ int dataset_read(const char *path, const struct dataset_options *options,
         return r;
     if (gunzip_wanted(path))
         r = inflate_all(&text);
+    struct fault why = FAULT_NULL;
     if (r == 0)
-        r = dataset_parse(name, text.data, text.length, options, complain, arg, ret);
+        r = read_text(path, &text, options, complain, arg, ret, &why);
     if (r < 0)
-        (void)fault_set(fault, "%s: %s", name, gunzip_strerror(-r));
+        (void)fault_set(fault, "%s: %s", name, why.text[0] ? why.text : gunzip_strerror(-r));
     return r;
 }

@@ -15,6 +15,10 @@ struct dataset {
     size_t room;
     size_t plus;   /* tasks with the further tests of EvalPlus */
     json_t *index; /* object of id to number of the task */
+
+    /* Records that cannot be used: of these that have an id, an object of it to the line. */
+    json_t *unusable;
+    size_t unusable_nameless;
 };
 
 #define DATASET_NULL  \
@@ -46,3 +50,10 @@ int dataset_read(const char *path, const struct dataset_options *options,
 
 /* Returns the index of the task ID, or -1. */
 ssize_t dataset_find(const struct dataset *dataset, const char *id);
+
+/* Returns how many records are no tasks because they cannot be used. One that only repeats the id
+ * of another is not among them. */
+size_t dataset_unusable(const struct dataset *dataset);
+
+/* Returns the line of the record ID that cannot be used; 0: there is none. */
+uint64_t dataset_unusable_line(const struct dataset *dataset, const char *id);

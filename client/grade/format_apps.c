@@ -2,6 +2,7 @@
 /* APPS and TACO: `input_output` is a text of JSON with inputs, outputs, and the name of a function
  * if the tests call one. */
 #include "formats.h"
+#include "guess.h"
 #include "iotests.h"
 #include "pyhead.h"
 
@@ -45,6 +46,20 @@ static int add_calls(json_t *tests, const json_t *inputs, const json_t *outputs,
     return 0;
 }
 
+/* The member that may have been meant for fn_name: without that, calls would be judged as programs.
+ * NULL: there is none. */
+static const char *misnamed(const json_t *packed)
+{
+    static const char *const names[] = {"fn",        "func",          "function",
+                                        "func_name", "function_name", "entry_point"};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (json_object_get(packed, names[i]))
+            return names[i];
+    return guess_member(packed, "fn_name");
+}
+
+static const char *const columns[2] = {"inputs", "outputs"};
+
 static int take_tests(struct task *task, struct fault *fault)
 {
     _cleanup_json_ json_t *tests = json_array();
@@ -58,13 +73,16 @@ static int take_tests(struct task *task, struct fault *fault)
         return r;
     if (!json_is_object(packed))
         return fault_set(fault, "input_output: expected an object, got %s", json_type_name(packed));
-    const json_t *inputs = json_object_get(packed, "inputs");
-    const json_t *outputs = json_object_get(packed, "outputs");
+    const json_t *inputs = json_object_get(packed, columns[0]);
+    const json_t *outputs = json_object_get(packed, columns[1]);
+    if (misnamed(packed))
+        return fault_set(fault, "input_output.%.40s: the member that names the function is fn_name",
+                         misnamed(packed));
     task->call = task_member(packed, "fn_name");
     if (task->call && !task_is_name(task->call))
         return fault_set(fault, "input_output: fn_name: it is no name of a function");
     r = task->call ? add_calls(tests, inputs, outputs, fault)
-                   : iotests_add_all(tests, inputs, outputs, "input_output", fault);
+                   : iotests_add_all(tests, packed, columns, "input_output", fault);
     return r < 0 ? r : iotests_give(task, &tests, fault);
 }
 

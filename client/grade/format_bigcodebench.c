@@ -51,8 +51,10 @@ const struct data_format data_format_bigcodebench = {
     .title = "BigCodeBench",
     .what = "classes of unittest, in the isolated judge where the reference passes there",
     .source = "bigcode-project/bigcodebench, bigcodebench/eval",
-    .differs = "a class of tests ends at its first failure; without network, and with the host's "
-               "libraries; at most 30 s",
+    .differs =
+        "a class of tests ends at its first failure; without network, and with the host's "
+        "libraries; at most 30 s; completions, solutions and what code prints are taken as for "
+        "HumanEval",
     .samples = "task_id and solution (a whole program), completion (continues the prompt) or "
                "generation (free text)",
     .ids = (const char *const[]){"task_id", "id", NULL},

@@ -40,13 +40,13 @@ static bool recognise(const json_t *record)
     return is_reexport(record);
 }
 
+static const char *const columns[2] = {"input", "output"};
+
 static int add_groups(const struct task *task, json_t *tests, struct fault *fault)
 {
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
         const json_t *group = task_member(task->object, groups[i]);
-        int r = group ? iotests_add_all(tests, json_object_get(group, "input"),
-                                        json_object_get(group, "output"), groups[i], fault)
-                      : 0;
+        int r = group ? iotests_add_all(tests, group, columns, groups[i], fault) : 0;
         if (r < 0)
             return r;
     }
@@ -85,14 +85,77 @@ static int check_files(const json_t *record, struct fault *fault)
     return 0;
 }
 
-static void take_limits(struct task *task)
+/* Adds the number NAME of LIMIT, times SCALE, to *SECONDS. */
+static int add_seconds(const json_t *limit, const char *name, double scale, double *seconds,
+                       struct fault *fault)
+{
+    const json_t *value = task_member(limit, name);
+    if (!value)
+        return 0;
+    if (!json_is_number(value))
+        return fault_set(fault, "time_limit.%s: expected a number, got %s", name,
+                         json_type_name(value));
+    if (json_number_value(value) < 0)
+        return fault_set(fault, "time_limit.%s: it is negative", name);
+    *seconds += json_number_value(value) * scale;
+    return 0;
+}
+
+/* 0 seconds stand for a limit that is not known, as in the original. */
+static int take_time_limit(struct task *task, struct fault *fault)
 {
     const json_t *limit = task_member(task->object, "time_limit");
-    double seconds = json_number_value(json_object_get(limit, "seconds")) +
-                     json_number_value(json_object_get(limit, "nanos")) / 1e9;
-    json_int_t memory = json_integer_value(task_member(task->object, "memory_limit_bytes"));
+    double seconds = 0;
+    if (limit && !json_is_object(limit))
+        return fault_set(fault, "time_limit: expected {\"seconds\": N}, got %s",
+                         json_type_name(limit));
+    json_t *walked = (json_t *)(uintptr_t)limit;
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+        const char *name = json_object_iter_key(i);
+        if (strcmp(name, "seconds") != 0 && strcmp(name, "nanos") != 0)
+            return fault_set(fault, "time_limit.%.40s: expected only seconds and nanos", name);
+    }
+    int r = add_seconds(limit, "seconds", 1, &seconds, fault);
+    if (r == 0)
+        r = add_seconds(limit, "nanos", 1e-9, &seconds, fault);
     task->timeout_s = seconds > 0 ? seconds : TIMEOUT;
-    task->memory = memory > 0 ? (uint64_t)memory : 0;
+    return r;
+}
+
+static int take_memory_limit(struct task *task, struct fault *fault)
+{
+    const json_t *limit = task_member(task->object, "memory_limit_bytes");
+    if (limit && !json_is_integer(limit))
+        return fault_set(fault, "memory_limit_bytes: expected a whole number of bytes, got %s",
+                         json_type_name(limit));
+    if (json_integer_value(limit) < 0)
+        return fault_set(fault, "memory_limit_bytes: it is negative");
+    task->memory = (uint64_t)json_integer_value(limit);
+    return 0;
+}
+
+/* A limit under another name would be passed over, and programs judged by the wrong one. */
+static int check_names(const json_t *record, struct fault *fault)
+{
+    json_t *walked = (json_t *)(uintptr_t)record;
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+        const char *name = json_object_iter_key(i);
+        bool is_limit = strcasestr(name, "limit") != NULL;
+        if (is_limit && strcasestr(name, "time") && strcmp(name, "time_limit") != 0)
+            return fault_set(fault, "%.40s: it is not read; write \"time_limit\": {\"seconds\": N}",
+                             name);
+        if (is_limit && strcasestr(name, "mem") && strcmp(name, "memory_limit_bytes") != 0)
+            return fault_set(fault, "%.40s: it is not read; write \"memory_limit_bytes\": N", name);
+    }
+    return 0;
+}
+
+static int take_limits(struct task *task, struct fault *fault)
+{
+    int r = check_names(task->object, fault);
+    if (r == 0)
+        r = take_time_limit(task, fault);
+    return r < 0 ? r : take_memory_limit(task, fault);
 }
 
 /* Whether LANGUAGE, a number or a word, is the one of row I. */
@@ -134,7 +197,8 @@ static int take(struct task *task, const struct task_source *source, struct faul
                                       : add_groups(task, tests, fault);
     if (r == 0)
         r = iotests_give(task, &tests, fault);
-    take_limits(task);
+    if (r == 0)
+        r = take_limits(task, fault);
     take_solution(task, source->language);
     task->compare = "codecontests";
     task->solution_form = SAMPLE_SOLUTION;

@@ -34,7 +34,8 @@ const struct data_format data_format_evalplus = {
     .source = "evalplus/evalplus, evalplus/eval/__init__.py and evalplus/data/mbpp.py",
     .differs =
         "the time limit is the usual one, and is raised by what the reference takes; memory is "
-        "the daemon's (1 GiB), where it gives 4 GiB (--memory 4G)",
+        "the daemon's (1 GiB), where it gives 4 GiB (--memory 4G); completions, solutions and "
+        "what code prints are taken as for HumanEval",
     .samples = "task_id and solution (a whole program), completion (continues the prompt) or "
                "generation (free text)",
     .uses = (const char *const[]){"prompt", "entry_point", "canonical_solution", "atol", NULL},

@@ -158,7 +158,8 @@ static int add_packed(const struct task *task, json_t *tests, const json_t *pack
     const json_t *inputs = json_object_get(packed, "inputs");
     const json_t *outputs = json_object_get(packed, "outputs");
     if (!task->call)
-        return iotests_add_all(tests, inputs, outputs, INPUT_OUTPUT, fault);
+        return iotests_add_all(tests, packed, (const char *const[2]){"inputs", "outputs"},
+                               INPUT_OUTPUT, fault);
     if (json_array_size(inputs) != json_array_size(outputs))
         return fault_set(fault, "%zu inputs, but %zu outputs", json_array_size(inputs),
                          json_array_size(outputs));

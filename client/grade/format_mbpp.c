@@ -67,7 +67,8 @@ const struct data_format data_format_mbpp = {
     .source = "google-research/mbpp; evalplus/evalplus (MbppPlus-OriginFmt)",
     .differs =
         "the code runs in a process of its own, and the assertions in another; memory is the "
-        "daemon's (1 GiB), where EvalPlus gives 4 GiB (--memory 4G)",
+        "daemon's (1 GiB), where EvalPlus gives 4 GiB (--memory 4G); a completion may be in a "
+        "fence; code that prints more than the limit of output ends in an error",
     .samples = "task_id and solution (a whole program), completion or generation (free text)",
     .uses =
         (const char *const[]){"code", "test", "test_list", "test_imports", "test_setup_code", NULL},

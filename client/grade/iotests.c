@@ -5,17 +5,19 @@
 
 #include <string.h>
 
-/* Makes a text of VALUE: a string, or lines. */
-static int take_text(const json_t *value, const char *where, const char *which, json_t **ret,
-                     struct fault *fault)
+/* Bytes of a place, for messages. */
+#define PLACE_MAX 128
+
+/* Makes a text of VALUE, which is at WHERE: a string, or lines. */
+static int take_text(const json_t *value, const char *where, json_t **ret, struct fault *fault)
 {
     if (json_is_string(value)) {
         *ret = json_incref((json_t *)(uintptr_t)value);
         return 0;
     }
     if (!json_is_array(value))
-        return fault_set(fault, "%s: %s: expected a string or an array of lines, got %s", where,
-                         which, json_type_name(value));
+        return fault_set(fault, "%s: expected a string or an array of lines, got %s", where,
+                         json_type_name(value));
     _cleanup_textbuf_ struct textbuf text = TEXTBUF_NULL;
     int r = textbuf_open(&text);
     if (r < 0)
@@ -23,7 +25,7 @@ static int take_text(const json_t *value, const char *where, const char *which, 
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *line = json_array_get(value, i);
         if (!json_is_string(line))
-            return fault_set(fault, "%s: %s: line %zu: expected a string, got %s", where, which, i,
+            return fault_set(fault, "%s: line %zu: expected a string, got %s", where, i,
                              json_type_name(line));
         textbuf_add(&text, "\n", i > 0);
         textbuf_add_json(&text, line);
@@ -36,21 +38,33 @@ static int add(json_t *tests, json_t *take_test)
     return json_array_append_new(tests, take_test) < 0 ? -ENOMEM : 0;
 }
 
-int iotests_add(json_t *tests, const json_t *input, const json_t *output, const char *where,
-                struct fault *fault)
+/* Adds the test of input and output at PLACES. */
+static int add_test(json_t *tests, const json_t *const values[2], char places[2][PLACE_MAX],
+                    struct fault *fault)
 {
     _cleanup_json_ json_t *in = NULL, *out = NULL;
     if (json_array_size(tests) == IOTESTS_MAX)
-        return fault_set(fault, "%s: more than %d tests", where, IOTESTS_MAX);
-    int r = take_text(input, where, "input", &in, fault);
+        return fault_set(fault, "%s: more than %d tests", places[0], IOTESTS_MAX);
+    int r = take_text(values[0], places[0], &in, fault);
     if (r == 0)
-        r = take_text(output, where, "output", &out, fault);
+        r = take_text(values[1], places[1], &out, fault);
     return r < 0 ? r : add(tests, json_pack("{s:O,s:O}", "input", in, "output", out));
 }
 
-int iotests_add_all(json_t *tests, const json_t *inputs, const json_t *outputs, const char *where,
-                    struct fault *fault)
+int iotests_add(json_t *tests, const json_t *input, const json_t *output, const char *where,
+                struct fault *fault)
 {
+    char places[2][PLACE_MAX];
+    (void)snprintf(places[0], PLACE_MAX, "%s: input", where);
+    (void)snprintf(places[1], PLACE_MAX, "%s: output", where);
+    return add_test(tests, (const json_t *const[]){input, output}, places, fault);
+}
+
+int iotests_add_all(json_t *tests, const json_t *group, const char *const names[2],
+                    const char *where, struct fault *fault)
+{
+    const json_t *inputs = json_object_get(group, names[0]);
+    const json_t *outputs = json_object_get(group, names[1]);
     if (!json_is_array(inputs) || !json_is_array(outputs))
         return fault_set(fault, "%s: expected arrays of inputs and outputs, got %s and %s", where,
                          json_type_name(inputs), json_type_name(outputs));
@@ -58,10 +72,12 @@ int iotests_add_all(json_t *tests, const json_t *inputs, const json_t *outputs, 
         return fault_set(fault, "%s: %zu inputs, but %zu outputs", where, json_array_size(inputs),
                          json_array_size(outputs));
     for (size_t i = 0; i < json_array_size(inputs); i++) {
-        char place[128];
-        (void)snprintf(place, sizeof(place), "%s[%zu]", where, i);
-        int r =
-            iotests_add(tests, json_array_get(inputs, i), json_array_get(outputs, i), place, fault);
+        char places[2][PLACE_MAX];
+        for (size_t j = 0; j < 2; j++)
+            (void)snprintf(places[j], PLACE_MAX, "%s.%s[%zu]", where, names[j], i);
+        int r = add_test(
+            tests, (const json_t *const[]){json_array_get(inputs, i), json_array_get(outputs, i)},
+            places, fault);
         if (r < 0)
             return r;
     }

@@ -12,10 +12,11 @@
 int iotests_add(json_t *tests, const json_t *input, const json_t *output, const char *where,
                 struct fault *fault);
 
-/* Add a test for each two of INPUTS and OUTPUTS, arrays of the same length, as iotests_add() does;
- * WHERE is the member that has them. -EINVAL with FAULT, or -ENOMEM. */
-int iotests_add_all(json_t *tests, const json_t *inputs, const json_t *outputs, const char *where,
-                    struct fault *fault);
+/* Add a test for each two of the arrays of inputs and outputs, of the same length, that GROUP has
+ * under NAMES, as iotests_add() does; WHERE is the member that is GROUP. -EINVAL with FAULT, or
+ * -ENOMEM. */
+int iotests_add_all(json_t *tests, const json_t *group, const char *const names[2],
+                    const char *where, struct fault *fault);
 
 /* Adds the test that calls a function with TAKE_ARGS, an array, and wants TAKE_EXPECTED, or
  * ALTERNATIVE (NULL: nothing else). Either of the first may be NULL: memory ran out. 0 or -ENOMEM.

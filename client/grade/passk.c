@@ -44,7 +44,7 @@ static bool has(const struct passk_ks *ks, uint64_t k)
 
 int passk_parse_ks(const char *text, struct passk_ks *ret, struct fault *fault)
 {
-    struct passk_ks ks = {.n = 0};
+    struct passk_ks ks = {.is_default = !text};
     if (!text)
         text = KS_DEFAULT;
     for (;;) {

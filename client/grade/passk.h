@@ -20,6 +20,7 @@ double pass_at_k(uint64_t n, uint64_t c, uint64_t k);
 struct passk_ks {
     size_t n;
     uint64_t k[PASSK_KS_MAX];
+    bool is_default; /* nobody asked for these */
 };
 
 /* Parses a list like "1,10,100", the default if TEXT is NULL. -EINVAL with FAULT. */

@@ -37,6 +37,8 @@ static void skip_blanks(struct records *records)
 void records_init(struct records *records, const char *text, size_t n)
 {
     *records = (struct records){.text = text, .n = n, .line = 1};
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        records->at = 3; /* the byte order mark of editors on Windows */
     skip_blanks(records);
     if (!at_end(records) && here(records) == '[') {
         records->is_array = true;

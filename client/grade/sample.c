@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample.h"
+#include "guess.h"
 
+#include "conf/suggest.h"
 #include "proto/lenient.h"
+
+#include <string.h>
 
 static const struct {
     const char *name;
@@ -50,6 +54,34 @@ static int take_list(json_t *list, struct sample *sample, struct fault *fault)
     return 0;
 }
 
+/* Says which members the sample has instead of a text. */
+static int name_lacking(const json_t *object, struct fault *fault)
+{
+    static const char neither[] =
+        "neither completion nor solution nor generation (nor completions nor code_list)";
+    const char *names[ARRAY_SIZE(members)], *near = NULL, *meant = NULL;
+    char has[FAULT_MAX / 2] = "";
+    json_t *walked = (json_t *)(uintptr_t)object;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        if (json_object_get(object, members[i].name))
+            return fault_set(fault, "%s: it is null", members[i].name);
+        names[i] = members[i].name;
+        if (!near && (near = guess_member(object, names[i])))
+            meant = names[i];
+    }
+    if (near) {
+        const char *nearest = suggest(near, names, ARRAY_SIZE(names));
+        return fault_set(fault, "%s; did you mean %s by \"%.40s\"?", neither,
+                         nearest ? nearest : meant, near);
+    }
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+        size_t used = strlen(has);
+        (void)snprintf(has + used, sizeof(has) - used, "%s%.40s", used > 0 ? ", " : "",
+                       json_object_iter_key(i));
+    }
+    return fault_set(fault, "%s, but %s", neither, has);
+}
+
 static int take_texts(const json_t *object, struct sample *sample, struct fault *fault)
 {
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
@@ -70,9 +102,7 @@ static int take_texts(const json_t *object, struct sample *sample, struct fault 
         if (!members[i].is_list)
             sample->text = value;
     }
-    return sample->text ? 0
-                        : fault_set(fault, "neither completion nor solution nor generation (nor "
-                                           "completions nor code_list)");
+    return sample->text ? 0 : name_lacking(object, fault);
 }
 
 int sample_decode(const json_t *object, struct sample *ret, struct fault *fault)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tally.h"
+#include "bylanguage.h"
 
 #include "client/terminal/text.h"
 #include "proto/printer.h"
@@ -25,6 +26,7 @@ void tally_deinit(struct tally *tally)
 {
     free(tally->tasks);
     json_decref(tally->index);
+    json_decref(tally->languages);
     *tally = (struct tally)TALLY_NULL;
 }
 
@@ -52,6 +54,7 @@ void tally_clear(struct tally *tally)
     for (size_t i = 0; i < tally->n; i++)
         tally->tasks[i] = (struct tally_task){.refused = tally->tasks[i].refused};
     tally->not_graded = 0;
+    json_decref(TAKE_PTR(tally->languages));
 }
 
 void tally_add(struct tally *tally, size_t task, enum grade grade)
@@ -64,6 +67,29 @@ void tally_add(struct tally *tally, size_t task, enum grade grade)
     }
     tally->tasks[task].samples++;
     tally->tasks[task].correct += grade == GRADE_PASSED;
+}
+
+static bool is_text(const json_t *object, const char *name, const char *text)
+{
+    const char *value = json_string_value(json_object_get(object, name));
+    return value && strcmp(value, text) == 0;
+}
+
+int tally_add_language(struct tally *tally, size_t task, const char *language, enum grade grade)
+{
+    assert(task < tally->n);
+    return grade == GRADE_NONE
+               ? 0
+               : bylanguage_add(&tally->languages, language, task, grade == GRADE_PASSED);
+}
+
+int tally_add_language_of(struct tally *tally, size_t task, const json_t *line, enum grade grade)
+{
+    const json_t *run = json_object_get(line, "run");
+    const char *language = json_string_value(json_object_get(run, "language"));
+    if (!language && is_text(run, "kind", "code_exec"))
+        language = "python";
+    return language ? tally_add_language(tally, task, language, grade) : 0;
 }
 
 void tally_refuse(struct tally *tally, size_t task)
@@ -83,12 +109,6 @@ void tally_note(struct tally *tally, size_t task, bool shared, bool broken)
     assert(task < tally->n);
     tally->tasks[task].shared += shared;
     tally->tasks[task].broken |= broken;
-}
-
-static bool is_text(const json_t *object, const char *name, const char *text)
-{
-    const char *value = json_string_value(json_object_get(object, name));
-    return value && strcmp(value, text) == 0;
 }
 
 bool tally_is_shared(const json_t *line)
@@ -157,6 +177,12 @@ static bool is_complete(const struct tally *tally, const struct sums *sums)
            tally->not_graded + tally->unanswered + tally->refused + tally->unusable == 0;
 }
 
+/* All tasks of the data set. */
+static size_t tasks_of(const struct tally *tally)
+{
+    return tally->n + tally->unusable_tasks;
+}
+
 /* --- for people --------------------------------------------------------------------------- */
 
 static void put_reason(FILE *out, const char **separator, uint64_t n, const char *what)
@@ -178,7 +204,14 @@ static void put_incomplete(FILE *out, const struct tally *tally, const struct su
     put_reason(out, &separator, tally->not_graded, "not graded (an error, no verdict)");
     put_reason(out, &separator, tally->unanswered, "unanswered");
     put_reason(out, &separator, tally->refused, "refused (a shared verdict; --isolated-only)");
-    put_reason(out, &separator, tally->unusable, "unusable (named above)");
+    put_reason(out, &separator, tally->unusable_tasks,
+               tally->unusable_tasks == 1 ? "task that cannot be used (named above)"
+                                          : "tasks that cannot be used (named above)");
+    put_reason(out, &separator, tally->unusable_task_samples,
+               tally->unusable_task_samples == 1 ? "sample of such a task"
+                                                 : "samples of such tasks");
+    put_reason(out, &separator, tally->unusable - MIN(tally->unusable_tasks, tally->unusable),
+               "unusable (named above)");
     if (tally->cut_short)
         (void)fprintf(out, "%snot all samples were read", separator);
     (void)fputc('\n', out);
@@ -214,8 +247,12 @@ static void put_label(FILE *out, const struct tally *tally, const struct sums *s
         (void)fprintf(out, "%sincomplete", separator);
         separator = "; ";
     }
-    if (sums->sampleless_tasks + sums->unselected_tasks > 0) {
-        (void)fprintf(out, "%sof %zu of %zu tasks", separator, sums->tasks, tally->n);
+    if (sums->sampleless_tasks + sums->unselected_tasks + tally->unusable_tasks > 0) {
+        (void)fprintf(out, "%sof %zu of %zu tasks", separator, sums->tasks, tasks_of(tally));
+        separator = "; ";
+    }
+    if (json_object_size(tally->languages) > 1) {
+        (void)fprintf(out, "%s%zu languages", separator, json_object_size(tally->languages));
         separator = "; ";
     }
     for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
@@ -225,16 +262,25 @@ static void put_label(FILE *out, const struct tally *tally, const struct sums *s
                       labels[i].what);
         separator = "; ";
     }
+    if (tally->not_in_input > 0) {
+        (void)fprintf(out, "%s%" PRIu64 " sample%s not in the input", separator,
+                      tally->not_in_input, text_plural(tally->not_in_input));
+        separator = "; ";
+    }
     (void)fputs(*separator == ';' ? ")" : "", out);
 }
 
-static void put_k(FILE *out, const struct tally *tally, const struct sums *sums, uint64_t k)
+/* A K that nobody asked for and no task has samples for IS_OPTIONAL. */
+static void put_k(FILE *out, const struct tally *tally, const struct sums *sums, uint64_t k,
+                  bool is_optional)
 {
     char name[32];
     size_t too_few;
     double value = tally_pass_at_k(tally, k, &too_few);
     (void)snprintf(name, sizeof(name), "pass@%" PRIu64 ":", k);
     size_t n = sums->tasks;
+    if (is_optional && too_few == n)
+        return;
     if (isnan(value) && n == 0) {
         (void)fprintf(out, "%-10s not computed: %s\n", name,
                       sums->refused_tasks > 0 ? "every task was refused" : "no sample was graded");
@@ -242,8 +288,9 @@ static void put_k(FILE *out, const struct tally *tally, const struct sums *sums,
     }
     if (isnan(value)) {
         (void)fprintf(out,
-                      "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " sample%s\n",
-                      name, too_few, n, n == 1 ? " has" : "s have", k, text_plural(k));
+                      "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " %ssample%s\n",
+                      name, too_few, n, n == 1 ? " has" : "s have", k,
+                      tally->not_graded > 0 ? "graded " : "", text_plural(k));
         return;
     }
     (void)fprintf(out, "%-10s %.4f", name, value);
@@ -254,15 +301,16 @@ static void put_k(FILE *out, const struct tally *tally, const struct sums *sums,
 void tally_put(FILE *out, const struct tally *tally, const struct passk_ks *ks)
 {
     struct sums sum = sum_of(tally);
-    (void)fprintf(out, "%zu task%s, %" PRIu64 " sample%s, %" PRIu64 " correct\n", tally->n,
-                  text_plural(tally->n), sum.samples, text_plural(sum.samples), sum.correct);
+    (void)fprintf(out, "%zu task%s, %" PRIu64 " sample%s, %" PRIu64 " correct\n", tasks_of(tally),
+                  text_plural(tasks_of(tally)), sum.samples, text_plural(sum.samples), sum.correct);
     if (sum.unselected_tasks > 0)
         (void)fprintf(out, "selected: %zu task%s left out by --filter or --limit\n",
                       sum.unselected_tasks, text_plural(sum.unselected_tasks));
     put_incomplete(out, tally, &sum);
     put_worth(out, &sum);
+    bylanguage_put(out, tally->languages, ks);
     for (size_t i = 0; i < ks->n; i++)
-        put_k(out, tally, &sum, ks->k[i]);
+        put_k(out, tally, &sum, ks->k[i], ks->is_default && ks->k[i] > 1);
 }
 
 /* --- for machines ------------------------------------------------------------------------- */
@@ -277,7 +325,8 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
     struct sums sum = sum_of(tally);
     _cleanup_json_ json_t *values = json_object();
     _cleanup_json_ json_t *lacking = json_object();
-    bool ok = values && lacking;
+    _cleanup_json_ json_t *languages = bylanguage_json(tally->languages, ks);
+    bool ok = values && lacking && languages;
     for (size_t i = 0; ok && i < ks->n; i++) {
         char name[24];
         size_t too_few;
@@ -289,14 +338,17 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
     if (!ok)
         return NULL;
     return json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks",
-        (json_int_t)tally->n, "sampleless_tasks", (json_int_t)sum.sampleless_tasks,
-        "unselected_tasks", (json_int_t)sum.unselected_tasks, "samples", (json_int_t)sum.samples,
-        "correct", (json_int_t)sum.correct, "not_graded", (json_int_t)tally->not_graded,
-        "unanswered", (json_int_t)tally->unanswered, "refused", (json_int_t)tally->refused,
-        "unusable", (json_int_t)tally->unusable, "shared_tasks", (json_int_t)sum.shared_tasks,
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O,s:O}", "tasks",
+        (json_int_t)tasks_of(tally), "unusable_tasks", (json_int_t)tally->unusable_tasks,
+        "unusable_task_samples", (json_int_t)tally->unusable_task_samples, "sampleless_tasks",
+        (json_int_t)sum.sampleless_tasks, "unselected_tasks", (json_int_t)sum.unselected_tasks,
+        "samples", (json_int_t)sum.samples, "correct", (json_int_t)sum.correct, "not_graded",
+        (json_int_t)tally->not_graded, "unanswered", (json_int_t)tally->unanswered, "refused",
+        (json_int_t)tally->refused, "unusable", (json_int_t)tally->unusable, "not_in_input",
+        (json_int_t)tally->not_in_input, "shared_tasks", (json_int_t)sum.shared_tasks,
         "shared_samples", (json_int_t)sum.shared, "broken_tasks", (json_int_t)sum.broken_tasks,
-        "complete", is_complete(tally, &sum), "pass_at_k", values, "too_few_samples", lacking);
+        "complete", is_complete(tally, &sum), "pass_at_k", values, "too_few_samples", lacking,
+        "languages", languages);
 }
 
 int tally_print(FILE *out, const struct tally *tally, const struct passk_ks *ks, bool as_json)

@@ -26,7 +26,8 @@ struct tally {
     struct tally_task *tasks;
     size_t n;
     size_t room;
-    json_t *index; /* object of task id to number */
+    json_t *index;     /* object of task id to number */
+    json_t *languages; /* owned counts of bylanguage.h; NULL: none */
 
     /* Any of these makes the tally incomplete. */
     uint64_t not_graded; /* samples whose job ended in an error */
@@ -34,6 +35,10 @@ struct tally {
     uint64_t refused;    /* samples left out because only a shared verdict is possible */
     uint64_t unusable;   /* records and lines that could not be used */
     bool cut_short;      /* not all samples were read */
+
+    uint64_t not_in_input; /* samples of an earlier run that are not among those of this one */
+    size_t unusable_tasks; /* of the data set, among `unusable`; they have no number */
+    uint64_t unusable_task_samples; /* samples of these, not among `unusable` */
 };
 
 #define TALLY_NULL    \
@@ -52,6 +57,12 @@ ssize_t tally_task(struct tally *tally, const char *id);
 void tally_clear(struct tally *tally);
 
 void tally_add(struct tally *tally, size_t task, enum grade grade);
+
+/* Notes in which language the sample was that tally_add() has counted. 0 or -ENOMEM. */
+int tally_add_language(struct tally *tally, size_t task, const char *language, enum grade grade);
+
+/* Notes the same as LINE tells it, a line of results, if it does. 0 or -ENOMEM. */
+int tally_add_language_of(struct tally *tally, size_t task, const json_t *line, enum grade grade);
 
 /* Leaves TASK out of pass@k, which is then incomplete. */
 void tally_refuse(struct tally *tally, size_t task);

@@ -545,6 +545,10 @@ def test_a_run_without_a_job(batches, daemon_here, jobs, options, why):
     assert "no job was graded" in "".join(said)
     assert batches.output.read_text() == "earlier\n"
     batches.output.unlink()
+    process = batches.start("--force", *options)
+    daemon_here.accept()
+    assert complaints(batches.end(process, 2)) == [why], "nothing was there"
+    batches.output.unlink()
     process = batches.start("--quiet", "--no-fail", *options)
     daemon_here.accept()
     assert complaints(batches.end(process, 2)) == [why]

@@ -99,6 +99,7 @@ class FakeDaemon:
         self.last_first = last_first
         self.hang_up_after = hang_up_after
         self.hello = {**HELLO, "limits": {**HELLO["limits"], **limits}}
+        self.languages = None
         self.jobs = {}
         self.cancelled = []
         self.wrong = None
@@ -122,6 +123,10 @@ class FakeDaemon:
                 except Exception as wrong:  # noqa: BLE001  the test shows it
                     self.wrong = wrong
 
+    def status(self):
+        """Of a status, what rubricctl grade looks at."""
+        return {"type": "status", "version": "0.1.0", "languages": self.languages}
+
     @staticmethod
     def send(sock, message):
         payload = json.dumps(message).encode()
@@ -137,6 +142,9 @@ class FakeDaemon:
             if message["type"] == "cancel":
                 self.cancelled.append(message["id"])
                 self.send(sock, {**error("cancelled", "cancelled"), "id": message["id"]})
+                continue
+            if message["type"] == "status":
+                self.send(sock, error("bad_request", "does not tell") if self.languages is None else self.status())
                 continue
             assert message["type"] == "submit", message
             assert message["id"] not in self.jobs, message
@@ -593,12 +601,15 @@ def test_pass_at_k_for_machines(place, fake):
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(done.stdout)
     values = report.pop("pass_at_k")
+    assert list(report.pop("languages")) == ["python"]
     assert values.pop("6") is None
     assert values == {
         str(k): pytest.approx(mean_pass_at_k(counts, k), rel=0, abs=1e-12) for k in (1, 5)
     }
     assert report == {
         "tasks": 3,
+        "unusable_tasks": 0,
+        "unusable_task_samples": 0,
         "sampleless_tasks": 0,
         "unselected_tasks": 0,
         "samples": 18,
@@ -607,6 +618,7 @@ def test_pass_at_k_for_machines(place, fake):
         "unanswered": 0,
         "refused": 0,
         "unusable": 0,
+        "not_in_input": 0,
         "shared_tasks": 0,
         "shared_samples": 0,
         "broken_tasks": 0,
@@ -621,12 +633,33 @@ def test_the_summary_is_for_people(place, fake):
     done = place.run(
         "grade", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl", daemon=fake()
     )
-    assert done.stdout.splitlines()[0] == "1 task, 2 samples, 1 correct"
-    assert done.stdout.splitlines()[2] == (
-        "pass@10:   not computed: 1 of 1 task has fewer than 10 samples"
-    )
+    assert done.announced == [
+        "HumanEval, Python: 1 task, 1 test, judged in isolation where the reference passes so, 3 s"
+    ]
+    assert done.stdout.splitlines() == ["1 task, 2 samples, 1 correct", "pass@1:    0.5000"]
     assert done.stderr.splitlines()[0] == "2 jobs: 1 passed, 1 failed, 0 errors"
     assert "       1  code_exec.assertion_fail" in done.stderr.splitlines()
+    assert done.stderr.splitlines()[-1] == (
+        "results: samples.jsonl_results.jsonl; why samples failed: rubricctl report samples.jsonl_results.jsonl"
+    )
+    again = place.grade(fake(), "--force", "--k", "1,10")
+    assert again.stdout.splitlines()[2] == "pass@10:   not computed: 1 of 1 task has fewer than 10 samples"
+
+
+def test_nothing_new_has_no_rate(place, fake):
+    """Nor is there anything to say of references that no task has."""
+    task = {name: value for name, value in ADD.items() if name != "canonical_solution"}
+    place.write("tasks.jsonl", task, HALF)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    arguments = ["grade", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl"]
+    first = place.run(*arguments, daemon=fake())
+    assert " jobs/s\n" in first.stderr
+    assert first.announced[1].startswith("MBPP, Python: 1 task, 2 tests, judged in isolation")
+    command = [part for part in place.command(*arguments, "--resume", daemon=fake()) if part != "--no-preflight"]
+    done = subprocess.run(command, cwd=place.directory, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    (took,) = [line for line in done.stderr.splitlines() if line.startswith("took ")]
+    assert took.endswith("; 1 job was answered before") and "jobs/s" not in took
+    assert "\npreflight: " not in done.stderr
 
 
 # Jobs without a verdict
@@ -648,7 +681,7 @@ def test_errors_are_no_verdicts(place, fake):
         "incomplete: 2 not graded (an error, no verdict)",
         "pass@1:    0.5000 (incomplete)",
         "pass@2:    1.0000 (incomplete)",
-        "pass@3:    not computed: 1 of 1 task has fewer than 3 samples",
+        "pass@3:    not computed: 1 of 1 task has fewer than 3 graded samples",
     ]
     assert done.stdout.splitlines() == text
     assert place.results()[1] == {
@@ -755,7 +788,7 @@ NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
         ({"task_id": 3}, "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list, CodeContests public_tests"),
         (
             {**NO_TESTS, "task_id": 3},
-            "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list, CodeContests public_tests",
+            "test: it is missing; a task of HumanEval has test and entry_point (--list-formats)",
         ),
         ({**ADD, "task_id": 3, "prompt": 1}, "prompt: expected a string, got a number"),
         ({**ADD, "task_id": 3, "test": []}, "test: expected a string, got an array"),
@@ -794,10 +827,11 @@ def test_bad_records_of_a_data_set(place, fake, record, complaint):
     assert done.returncode == 2
     (said,) = complaints(done)
     assert said.startswith(f"tasks.jsonl:2: {complaint}"), said
+    again = "already" in complaint  # the task is there
     assert done.stdout.splitlines() == [
-        "2 tasks, 2 samples, 2 correct",
-        "incomplete: 1 unusable (named above)",
-        "pass@1:    1.0000 (incomplete)",
+        f"{2 if again else 3} tasks, 2 samples, 2 correct",
+        f"incomplete: 1 {'unusable' if again else 'task that cannot be used'} (named above)",
+        f"pass@1:    1.0000 (incomplete{'' if again else '; of 2 of 3 tasks'})",
     ]
     assert daemon.jobs["Own/0:0"]["test"] == ADD["test"], "the first task with an id counts"
 
@@ -1034,7 +1068,8 @@ def test_bad_arrays(place, fake, text, complaint):
     done = place.grade(fake())
     assert done.returncode == 2
     assert complaints(done) == [complaint]
-    assert done.stdout.splitlines()[0] == "1 task, 1 sample, 1 correct"
+    tasks = "2 tasks" if "1\n" in text else "1 task"
+    assert done.stdout.splitlines()[0] == f"{tasks}, 1 sample, 1 correct"
 
 
 @pytest.mark.parametrize(
@@ -1069,6 +1104,215 @@ def test_bad_samples(place, fake, record, complaint):
         "incomplete: 1 unusable (named above)",
         "pass@1:    1.0000 (incomplete)",
     ]
+
+
+@pytest.mark.parametrize(
+    "record, complaint",
+    [
+        ({**NO_TESTS, "tests": "x"}, 'test: it is missing, but there is "tests"; a task of HumanEval has test and entry_point (--list-formats)'),
+        ({**NO_TESTS, "test": "x", "entry_point": None, "entrypoint": "f"}, 'entry_point: it is null, but there is "entrypoint"; a task of HumanEval has test and entry_point (--list-formats)'),
+        ({"task_id": 3, "text": "x", "test-list": []}, 'test_list: it is missing, but there is "test-list"; a task of MBPP has test_list (--list-formats)'),
+        ({"name": "x", "public_tests": []}, "public_tests: expected an object with input and output, got an array"),
+        ({"task_id": 3, "completion": "x"}, "this looks like a sample, not like a task: are --dataset and --samples swapped?"),
+        ({"id": 3, "input_output": {"inputs": ["1"], "outputs": [3]}}, "input_output.outputs[0]: expected a string or an array of lines, got a number"),
+        ({"id": 3, "input_output": {"inputs": [], "outputs": [], "fnname": "f"}}, "input_output.fnname: the member that names the function is fn_name"),
+        ({"name": "x", "public_tests": {"input": ["1", 2], "output": ["1", "2"]}}, "public_tests.input[1]: expected a string or an array of lines, got a number"),
+    ],
+    ids=["tests", "entrypoint", "test-list", "array", "sample", "output", "fnname", "input"],
+)  # fmt: skip
+def test_what_a_record_was_meant_to_be(place, fake, record, complaint):
+    place.write("tasks.jsonl", ADD, record)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    done = place.grade(fake())
+    assert (done.returncode, complaints(done)) == (2, [f"tasks.jsonl:2: {complaint}"])
+
+
+def test_many_records_with_the_same_fault(place):
+    """Three of them are named."""
+    place.write("tasks.jsonl", *({"task_id": i, "completion": "x"} for i in range(9)), {"task_id": 1})
+    place.write("samples.jsonl", ADD)
+    why = "this looks like a sample, not like a task: are --dataset and --samples swapped?"
+    said = complaints(place.grade(None))
+    assert said[:4] == [*(f"tasks.jsonl:{i}: {why}" for i in (1, 2, 3)), f"6 more records: {why}"]
+    assert said[4].startswith("tasks.jsonl:10: a record of no known format")
+    assert said[5:] == ["tasks.jsonl: no task in it can be used"]
+
+
+@pytest.mark.parametrize(
+    "sample, complaint",
+    [
+        ({"completions_": "x"}, "neither completion nor solution nor generation (nor completions nor code_list); did you mean completions by \"completions_\"?"),
+        ({"code": "x"}, "neither completion nor solution nor generation (nor completions nor code_list), but task_id, code"),
+        ({"completion": None}, "completion: it is null"),
+    ],
+)  # fmt: skip
+def test_what_a_sample_has_instead_of_a_text(place, fake, sample, complaint):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", **sample})
+    assert complaints(place.grade(fake()))[0] == f"samples.jsonl:1: {complaint}"
+
+
+FILES = {
+    "gzip": (gzip.compress(b"{}"), "compressed by gzip: its name has to end in .gz"),
+    "UTF-16": ("{}".encode("utf-16"), "in UTF-16; expected UTF-8"),
+    "UTF-16 without a mark": ("{}".encode("utf-16-le"), "in UTF-16; expected UTF-8"),
+    "Parquet": (b"PAR1\x15\x04", "Parquet; expected JSON"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("which", ["tasks", "samples"])
+def test_files_that_are_no_json(place, name, which):
+    data, complaint = FILES[name]
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    place.path(f"{which}.jsonl").write_bytes(data)
+    done = place.grade(None)
+    assert (done.returncode, complaints(done)) == (2, [f"{which}.jsonl: the file is {complaint}"])
+
+
+def test_samples_that_are_an_array(place):
+    place.write("tasks.jsonl", ADD)
+    place.path("samples.jsonl").write_text(json.dumps([{"task_id": "Own/0", "completion": "good"}] * 2, indent=1))
+    (said,) = complaints(place.grade(None))
+    assert said.startswith("samples.jsonl: expected JSON Lines, an object on each line; the file is one array")
+
+
+def test_an_empty_data_set(place):
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    for text in ("", "\n \n"):
+        place.path("tasks.jsonl").write_text(text)
+        assert complaints(place.grade(None)) == ["tasks.jsonl: the file is empty"]
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+def test_byte_order_marks(place, fake, as_array):
+    """Editors on Windows write them; nobody sees them."""
+    mark = b"\xef\xbb\xbf"
+    place.path("tasks.jsonl").write_bytes(mark + json.dumps([ADD] if as_array else ADD).encode())
+    place.path("samples.jsonl").write_bytes(mark + json.dumps({"task_id": "Own/0", "completion": "good"}).encode())
+    done = place.grade(fake(), "-k", "1")
+    assert (done.returncode, done.stderr, done.stdout.splitlines()[-1]) == (0, "", "pass@1:    1.0000")
+
+
+def test_languages_apart(place, fake):
+    """pass@k over several languages is labelled, and each has its own; so has a resumed run, and passk."""
+    place.write("tasks.jsonl", SUM, {**SUM, "name": "b"})
+    texts = [("sum", "go", "good"), ("sum", "c++", "bad"), ("sum", "cpp", "good"), ("b", "c++", "good"), ("b", "go", "x")]
+    place.write("samples.jsonl", *({"name": n, "language": way, "solution": text} for n, way, text in texts))
+    text = [
+        "2 tasks, 5 samples, 3 correct",
+        "in C++: 2 tasks, 3 samples, 2 correct; pass@1 0.7500",
+        "in Go: 2 tasks, 2 samples, 1 correct; pass@1 0.5000",
+        "pass@1:    0.5833 (2 languages)",
+        "pass@2:    1.0000 (2 languages)",
+    ]
+    assert place.grade(fake(), "--k", "1,2").stdout.splitlines() == text
+    assert place.grade(fake(), "--k", "1,2", "--resume").stdout.splitlines() == text
+    assert place.run("passk", "--k", "1,2", "samples.jsonl_results.jsonl").stdout.splitlines() == text
+    report = json.loads(place.grade(fake(), "--k", "1,2", "--resume", "--json").stdout)
+    assert report["languages"] == {
+        "cpp": {"tasks": 2, "samples": 3, "correct": 2, "pass_at_k": {"1": 0.75, "2": None}},
+        "go": {"tasks": 2, "samples": 2, "correct": 1, "pass_at_k": {"1": 0.5, "2": None}},
+    }
+
+
+def test_results_of_other_samples_are_labelled(place, fake):
+    """A resumed run counts all that the file has, as passk does."""
+    place.write("tasks.jsonl", ADD, TWICE)
+    place.write("samples.jsonl", *({"task_id": "Own/0", "completion": "good"} for _ in range(3)))
+    place.grade(fake())
+    samples = [{"task_id": "Own/0", "completion": "good"}, {"task_id": "Own/1", "completion": "bad"}]
+    place.write("samples.jsonl", *samples)
+    done = place.grade(fake(), "--resume", "--k", "1")
+    assert done.stdout.splitlines() == [
+        "2 tasks, 4 samples, 3 correct",
+        "pass@1:    0.5000 (2 samples not in the input)",
+    ]
+    report = json.loads(place.grade(fake(), "--resume", "--json").stdout)
+    assert (report["not_in_input"], report["samples"], report["complete"]) == (2, 4, True)
+    done = place.grade(fake(), "--resume", "--k", "1", "--filter", "Own/1")
+    assert "(2 samples not in the input)" in done.stdout, "what a filter leaves out is in the input"
+
+
+SUM = {"name": "sum", "public_tests": {"input": ["1 2"], "output": ["3"]}}
+SWIFT = {"name": "HumanEval_0_f", "language": "swift", "prompt": "func f() {\n", "tests": "f()\n", "stop_tokens": []}
+
+
+def test_a_language_that_no_task_is_in(place):
+    """It is refused before anything is graded, or a daemon asked."""
+    place.write("tasks.jsonl", ADD, HALF)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    for name in ("klingon", "cpp"):
+        done = place.grade(None, "--language", name)
+        assert (done.returncode, complaints(done)) == (2, [f"--language {name}: the tasks are in Python (MBPP)"])
+    place.write("tasks.jsonl", SWIFT, SUM)
+    assert "the tasks are in" not in place.grade(None, "--language", "go").stderr, "one of them takes it"
+
+
+@pytest.mark.parametrize("name, known", [("klingon", False), ("C++", True), ("haskell", True), ("pypy", True)])
+def test_a_language_that_the_daemon_does_not_know(place, fake, name, known):
+    daemon = fake()
+    daemon.languages = [{"name": name, "available": True} for name in ("cpp", "pypy3", "python")]
+    daemon.languages.append({"name": "haskell", "available": False, "why_not": "install ghc"})
+    place.write("tasks.jsonl", SUM)
+    place.write("samples.jsonl", {"name": "sum", "solution": "good"})
+    done = place.grade(daemon, "--language", name)
+    assert (done.returncode, len(daemon.jobs), len(done.announced)) == ((0, 1, 1) if known else (2, 0, 0))
+    assert complaints(done) == (
+        {
+            "klingon": ["--language klingon: the daemon does not know it; it knows cpp, pypy3, python, haskell"],
+            "haskell": ["--language haskell: install ghc"],
+        }.get(name, [])
+    )
+    assert place.path("samples.jsonl_results.jsonl").exists() == known
+
+
+def test_languages_of_tasks_that_the_daemon_lacks(place, fake):
+    """They are named before the samples, and pass@k says that these have no verdict."""
+    daemon = fake(lambda job: error("language_not_found") if job["language"] == "swift" else passing())
+    daemon.languages = [{"name": "python", "available": True}, {"name": "go", "available": False, "why_not": "no go"}]
+    tasks = [SWIFT, {**SWIFT, "name": "b"}, {**SWIFT, "name": "c", "language": "go_test.go"}]
+    place.write("tasks.jsonl", SUM, *tasks)
+    place.write("samples.jsonl", *({"name": task["name"], "solution": "good"} for task in (SUM, *tasks)))
+    done = place.grade(daemon, "--k", "1")
+    assert complaints(done) == [
+        "2 tasks in Swift cannot be graded: the daemon does not know it",
+        "1 task in Go cannot be graded: no go",
+    ]
+    assert done.stdout.splitlines()[-1] == "pass@1:    not computed: 2 of 4 tasks have fewer than 1 graded sample"
+
+
+def test_samples_of_unusable_tasks(place, fake):
+    """A task that cannot be used stays one of the benchmark, and is one defect however many samples it has."""
+    place.write("tasks.jsonl", ADD, {**TWICE, "canonical_solution": 3}, {**HALF, "test_list": None})
+    good = {"task_id": "Own/0", "completion": "good"}
+    place.write(
+        "samples.jsonl",
+        {"task_id": "Own/1", "completions": ["good", "bad"]},
+        good,
+        {"task_id": "Own/1", "completion": "good"},
+        {"task_id": "Own/9", "completion": "good"},
+        {"task_id": 7, "completion": "good"},
+    )
+    done = place.grade(fake(), "--k", "1")
+    assert done.returncode == 2
+    said = complaints(done)
+    assert said[0] == "tasks.jsonl:2: canonical_solution: expected a string, got a number"
+    assert said[1].startswith("tasks.jsonl:3: ")
+    assert said[2:] == [
+        'samples.jsonl:1: its task "Own/1" (tasks.jsonl:2) cannot be used',
+        'samples.jsonl:4: task_id "Own/9" is not in the data set',
+        'samples.jsonl:5: its task "7" (tasks.jsonl:3) cannot be used',
+    ]
+    assert done.stdout.splitlines() == [
+        "3 tasks, 1 sample, 1 correct",
+        "incomplete: 2 tasks that cannot be used (named above); 4 samples of such tasks; 1 unusable (named above)",
+        "pass@1:    1.0000 (incomplete; of 1 of 3 tasks)",
+    ]
+    report = json.loads(place.grade(fake(), "--force", "--json").stdout)
+    assert (report["tasks"], report["unusable_tasks"], report["unusable_task_samples"]) == (3, 2, 4)
+    assert (report["unusable"], report["samples"], report["complete"]) == (3, 1, False)
 
 
 def test_tasks_without_samples(place, fake):
@@ -1114,6 +1358,8 @@ def passk_of(place, *options):
     [
         (["--filter", "Own/1"], {1: 2}),
         (["--filter", "Own/1:1"], {1: 1}),
+        (["--filter", "Own/1#1"], {1: 1}),
+        (["--filter", "id=Own/[02]#1"], {0: 1, 2: 1}),
         (["--filter", "id=Own/[12]"], {1: 2, 2: 2}),
         (["--filter", "Own/*:0"], {0: 1, 1: 1, 2: 1}),
         (["--filter", "kind=code_exec", "--filter", "*/2"], {2: 2}),

@@ -178,9 +178,9 @@ def test_canonical_solutions(place):
     done = place.run("--quiet", "-k", "1", "--dataset", "tasks.jsonl", "--canonical")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("HumanEval-X, C++: 1 task, by exit status: forgeable")
-    assert lines[1] == "HumanEval-X, Python: 1 task, judged in isolation where the reference passes so, 10 s"
+    assert lines[1] == "HumanEval-X, Python: 1 task, 1 test, judged in isolation where the reference passes so, 10 s"
     assert lines[2] == "2 tasks, 2 samples, 2 correct"
-    assert (done.returncode, lines[-1]) == (0, "pass@1:    1.0000 (1 task shared)")
+    assert (done.returncode, lines[-1]) == (0, "pass@1:    1.0000 (2 languages; 1 task shared)")
 
 
 def rust_row(test, solution="    2 * a\n}\n"):
@@ -456,6 +456,26 @@ def test_codecontests(place):
     assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "pass@1:    1.0000")
 
 
+def test_what_humaneval_would_not_take(place):
+    """--list-formats says where code passes, or does not, that is judged otherwise in the data set's own project."""
+    task = {
+        "task_id": "H/0",
+        "prompt": 'def add(a, b):\n    """Adds."""\n',
+        "entry_point": "add",
+        "canonical_solution": "    return a + b\n",
+        "test": "def check(candidate):\n    assert candidate(1, 2) == 3\n",
+    }
+    whole = "def add(a, b):\n    return a + b\n"
+    loud = "def add(a, b):\n    print('x' * 500000)\n    return a + b\n"
+    texts = [("completion", "return a + b"), ("completion", f"```python\n{whole}```"),
+             ("solution", "    return a + b\n"), ("solution", loud)]  # fmt: skip
+    _, verdicts = place.grade([task], [{"task_id": "H/0", member: text} for member, text in texts])
+    assert verdicts == ["pass"] * 3 + ["error"]
+    listed = place.run("--list-formats").stdout.split("humaneval: ")[1].split("\n\n")[0]
+    assert "a completion may be in a fence or lack its indentation, and a solution may be the body of the function" in listed
+    assert "code that prints more than the limit of output ends in an error" in listed
+
+
 # --- the isolated judge ----------------------------------------------------------------------------------------------
 
 CLASS = "class Count:\n    def __init__(self):\n        self.n = 0\n    def add(self, k):\n        self.n += k\n        return self.n\n"
@@ -483,7 +503,7 @@ def test_classes_of_unittest(place):
            "test_classes": ["CountTestAdd", "CountTest"], "import_statement": ["import math"]}  # fmt: skip
     samples = [{"task_id": "ClassEval_0", "solution": text} for text in (CLASS, CLASS.replace("+= k", "= k"), "import os\nos._exit(0)")]
     line, verdicts = place.grade([row], samples)
-    assert line == "ClassEval, Python: 1 task, judged in isolation where the reference passes so, 10 s"
+    assert line == "ClassEval, Python: 1 task, 1 test, judged in isolation where the reference passes so, 10 s"
     assert verdicts[:2] == ["pass", "assertion_fail"]
     assert verdicts[2] != "pass"
     assert [line["run"]["mode"] for line in place.lines] == ["isolated"] * 3
@@ -503,7 +523,7 @@ def test_bigcodebench(place):
     samples = [{"task_id": row["task_id"], "solution": text} for text in (
         "def task_func(n):\n    return sum(range(n + 1))\n", "def task_func(n):\n    return 10\n")]  # fmt: skip
     line, verdicts = place.grade([row], samples)
-    assert line == "BigCodeBench, Python: 1 task, judged in isolation where the reference passes so"
+    assert line == "BigCodeBench, Python: 1 task, 1 test, judged in isolation where the reference passes so, 3 s"
     assert verdicts == ["pass", "assertion_fail"]
 
 
@@ -514,7 +534,7 @@ def test_cruxeval(place):
     samples = [{"id": "sample_0", "solution": "[1, 2] * 2"}, {"id": "sample_0", "generation": answer},
                {"id": "sample_0", "solution": "f([2, 1])"}, {"id": "sample_0", "solution": "[1]"}]  # fmt: skip
     line, verdicts = place.grade([row], samples)
-    assert line == "CRUXEval-O, Python: 1 task, judged in isolation where the reference passes so"
+    assert line == "CRUXEval-O, Python: 1 task, 1 test, judged in isolation where the reference passes so, 3 s"
     assert verdicts[:2] == ["pass", "pass"] and "pass" not in verdicts[2:]
     samples = [{"id": "sample_0", "solution": "f([1, 2])"}, {"id": "sample_0", "generation": answer},
                {"id": "sample_0", "solution": "[1, 2]"}, {"id": "sample_0", "solution": "f([2])"}]  # fmt: skip

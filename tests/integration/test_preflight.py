@@ -159,6 +159,16 @@ def test_a_task_that_only_passes_in_one_process(place, fake):
     assert (report["shared_tasks"], report["shared_samples"], report["complete"]) == (1, 3, True)
 
 
+def test_a_reference_without_the_entry_point(place, fake):
+    detail = "KeyError: 'addd'"
+    daemon = fake(of_reference(failing(detail=detail), failing(detail=detail)))
+    place.write("tasks.jsonl", {**ADD, "entry_point": "addd"})
+    place.write("samples.jsonl", *samples_of(ADD))
+    assert complaints(place.grade(daemon)) == [
+        'tasks.jsonl:1: task "Own/0" is broken: its reference solution does not define entry_point addd'
+    ]
+
+
 def test_a_broken_task(place, fake):
     """Its samples are graded, in isolation; what that is worth stands beside pass@k."""
     daemon = fake(of_reference(failing(), failing(detail="0 of 1 assertions passed")))

@@ -200,7 +200,8 @@ static void test_samples(void **state)
     assert_sample("{\"task_id\":7,\"solution\":\"x\",\"completion\":null}", "7 1 x");
     assert_sample("{\"task_id\":\"a\",\"generation\":\"\"}", "a 2 ");
     assert_sample("{\"task_id\":\"a\"}",
-                  "neither completion nor solution nor generation (nor completions nor code_list)");
+                  "neither completion nor solution nor generation (nor completions nor code_list), "
+                  "but task_id");
     assert_sample("{\"task_id\":\"a\",\"solution\":\"x\",\"generation\":\"y\"}",
                   "both solution and generation: expected only one");
     assert_sample("{\"task_id\":\"a\",\"completion\":[]}",

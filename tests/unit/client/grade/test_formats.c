@@ -282,7 +282,7 @@ static void test_apps(void **state)
         "{\"alternative\":[[6]],\"args\":[3],\"expected\":[6]}]}",
         "def f(): pass\n");
     refuse("{\"id\":1,\"input_output\":\"{\\\"inputs\\\":[1],\\\"outputs\\\":[\\\"\\\"]}\"}",
-           "d:1: input_output[0]: input: expected a string or an array of lines, got a number");
+           "d:1: input_output.inputs[0]: expected a string or an array of lines, got a number");
     refuse("{\"id\":1,\"input_output\":{\"inputs\":[\"\"],\"outputs\":[]}}",
            "d:1: input_output: 1 inputs, but 0 outputs");
     refuse(
@@ -341,6 +341,38 @@ static void test_codecontests(void **state)
            "output are supported");
     refuse("{\"name\":\"x\",\"public_tests\":{\"input\":[\"1\"],\"output\":[]}}",
            "d:1: public_tests: 1 inputs, but 0 outputs");
+}
+
+#define LIMITED(limits) \
+    "{\"name\":\"x\",\"public_tests\":{\"input\":[\"1\"],\"output\":[\"2\"]}," limits "}"
+
+/* A limit that is not understood must not become another one. */
+static void test_limits(void **state)
+{
+    static const char *const wrong[][2] = {
+        {LIMITED("\"time_limit\":2"), "d:1: time_limit: expected {\"seconds\": N}, got a number"},
+        {LIMITED("\"time_limit\":{\"second\":1}"),
+         "d:1: time_limit.second: expected only seconds and nanos"},
+        {LIMITED("\"time_limit\":{\"seconds\":\"1\"}"),
+         "d:1: time_limit.seconds: expected a number, got a string"},
+        {LIMITED("\"time_limit\":{\"seconds\":-1}"), "d:1: time_limit.seconds: it is negative"},
+        {LIMITED("\"timelimit\":{\"seconds\":1}"),
+         "d:1: timelimit: it is not read; write \"time_limit\": {\"seconds\": N}"},
+        {LIMITED("\"memory_limit\":64"),
+         "d:1: memory_limit: it is not read; write \"memory_limit_bytes\": N"},
+        {LIMITED("\"memory_limit_bytes\":\"64\""),
+         "d:1: memory_limit_bytes: expected a whole number of bytes, got a string"},
+        {LIMITED("\"memory_limit_bytes\":-1"), "d:1: memory_limit_bytes: it is negative"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+        refuse(wrong[i][0], wrong[i][1]);
+    _cleanup_dataset_ struct dataset none =
+        parse_as(LIMITED("\"time_limit\":null,\"memory_limit_bytes\":0"), NULL, NULL, "");
+    assert_true(none.tasks[0].timeout_s == 20 && none.tasks[0].memory == 0);
+    _cleanup_dataset_ struct dataset zero =
+        parse_as(LIMITED("\"time_limit\":{\"seconds\":0,\"nanos\":null}"), NULL, NULL, "");
+    assert_true(zero.tasks[0].timeout_s == 20);
 }
 
 /* --- the isolated judge ------------------------------------------------------------------- */
@@ -498,9 +530,10 @@ int main(void)
         cmocka_unit_test(test_mains),         cmocka_unit_test(test_multipl_e),
         cmocka_unit_test(test_livecodebench), cmocka_unit_test(test_livecodebench_calls),
         cmocka_unit_test(test_apps),          cmocka_unit_test(test_codecontests),
-        cmocka_unit_test(test_unittests),     cmocka_unit_test(test_cruxeval),
-        cmocka_unit_test(test_python),        cmocka_unit_test(test_unused),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_languages),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_unittests),
+        cmocka_unit_test(test_cruxeval),      cmocka_unit_test(test_python),
+        cmocka_unit_test(test_unused),        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_languages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

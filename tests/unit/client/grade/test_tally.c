@@ -79,7 +79,7 @@ static void test_incomplete(void **state)
                "1 task, 1 sample, 1 correct\n"
                "incomplete: 2 not graded (an error, no verdict)\n"
                "pass@1:    1.0000 (incomplete)\n"
-               "pass@2:    not computed: 1 of 1 task has fewer than 2 samples\n");
+               "pass@2:    not computed: 1 of 1 task has fewer than 2 graded samples\n");
     tally.not_graded = 0;
     tally.cut_short = true;
     assert_put(&tally, "1",
@@ -181,11 +181,13 @@ static void test_json(void **state)
     assert_non_null(object);
     assert_int_equal(json_print(object, &text), 0);
     assert_string_equal(
-        text.data, "{\"tasks\":1,\"sampleless_tasks\":0,\"unselected_tasks\":0,\"samples\":2,"
-                   "\"correct\":1,\"not_graded\":1,\"unanswered\":0,"
-                   "\"refused\":0,\"unusable\":0,\"shared_tasks\":0,\"shared_samples\":0,"
-                   "\"broken_tasks\":0,\"complete\":false,\"pass_at_k\":{\"1\":0.5,\"3\":null},"
-                   "\"too_few_samples\":{\"3\":1}}");
+        text.data,
+        "{\"tasks\":1,\"unusable_tasks\":0,\"unusable_task_samples\":0,\"sampleless_"
+        "tasks\":0,\"unselected_tasks\":0,\"samples\":2,"
+        "\"correct\":1,\"not_graded\":1,\"unanswered\":0,"
+        "\"refused\":0,\"unusable\":0,\"not_in_input\":0,\"shared_tasks\":0,\"shared_samples\":0,"
+        "\"broken_tasks\":0,\"complete\":false,\"pass_at_k\":{\"1\":0.5,\"3\":null},"
+        "\"too_few_samples\":{\"3\":1},\"languages\":{}}");
 }
 
 static void test_many_tasks(void **state)
