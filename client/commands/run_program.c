@@ -236,6 +236,24 @@ static const struct option_spec run_program_specs[] = {
                 "the default), tokens, float:ABS,REL, livecodebench, apps or codecontests",
     },
     {
+        .name = "checker",
+        .argument = "FILE",
+        .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct program_options, checker),
+        .help = "have this program judge the outputs; its arguments are input, output and answer, "
+                "and its exit status is as of testlib: 0 right, 1 wrong, 3 the checker failed",
+    },
+    {
+        .name = "interactor",
+        .argument = "FILE",
+        .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct program_options, interactor),
+        .help = "have this program talk with SOURCE over stdin and stdout, and judge it; arguments "
+                "and exit status as of a checker",
+    },
+    {
         .name = "time",
         .argument = "TIME",
         .kind = OPTION_TEXT,
@@ -301,9 +319,12 @@ const struct command command_run_program = {
         "out/01.txt, test.in.1 and test.out.1, or 01 and 01.a. An input without an output,\n"
         "or an output without an input, is an error. Sources and documents are left out.\n"
         "\n"
-        "The expected outputs never enter the sandbox: the daemon compares.\n",
+        "The expected outputs never enter the sandbox: the daemon compares. Only a checker or\n"
+        "an interactor gets them, in a sandbox of its own. Either may be in any language that\n"
+        "its name tells; a testlib.h that lies beside it comes along.\n",
     .examples = "  rubricctl run-program main.cpp --tests tests/\n"
                 "  rubricctl run-program main.py -t problem.zip --time 2s --memory 256M --all\n"
+                "  rubricctl run-program main.py -t tests/ --checker check.cpp\n"
                 "  rubricctl run-program --watch --compare tokens Main.java -t samples\n",
     .exits = "  0    all tests passed\n"
              "  1    a test did not, or the program did not compile (--no-fail: 0)\n"

@@ -72,18 +72,18 @@ static int keep_text(struct program_run *run, const char *text, size_t n, size_t
 static int keep_ends(struct program_run *run, const char *text, size_t n, size_t max,
                      struct bytes *ret)
 {
-    static const char gap[] = "\n[...]\n";
+    static const char gap[7] = "\n[...]\n"; /* without a NUL */
     char both[MAX(PROGRAM_STDERR_MAX, PROGRAM_NOTE_MAX)];
     assert(max <= sizeof(both));
     if (n <= max)
         return keep_text(run, text, n, max, ret);
-    size_t head = utf8_cut(text, n, max / 2), tail = max - head - strlen(gap);
+    size_t head = utf8_cut(text, n, max / 2), tail = max - head - sizeof(gap);
     for (int i = 0; i < 3 && ((unsigned char)text[n - tail] & 0xc0) == 0x80; i++)
         tail--; /* begin with a whole character */
     memcpy(both, text, head);
-    memcpy(both + head, gap, strlen(gap));
-    memcpy(both + head + strlen(gap), text + n - tail, tail);
-    return keep_text(run, both, head + strlen(gap) + tail, max, ret);
+    memcpy(both + head, gap, sizeof(gap));
+    memcpy(both + head + sizeof(gap), text + n - tail, tail);
+    return keep_text(run, both, head + sizeof(gap) + tail, max, ret);
 }
 
 /* Keeps what the program under test wrote to stderr. 0 or -ENOMEM. */

@@ -119,6 +119,65 @@ def test_rules_of_comparing(daemon, task):
     assert 'unknown rule "floats"; there are exact, lines, tokens' in done.stderr
 
 
+def test_a_newline_at_the_end_is_named(daemon, task):
+    (task / "tests" / "1.out").write_text("2")
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", "--compare", "exact")
+    assert table(done.stdout) == (
+        [("1", "wrong answer")],
+        [
+            "    line 2: the output ends in a newline that is not expected",
+            "2 tests behind the first failure not run; --all runs all",
+            "0 of 3 passed",
+        ],
+    )
+
+
+CHECK = """import sys
+_, got, answer = (open(name).read().split() for name in sys.argv[1:])
+if sorted(got) != sorted(answer):
+    sys.exit("not the same numbers: " + got[0])
+"""
+
+
+def test_a_checker_judges(daemon, task):
+    path, checker = source(task, "n = int(input())\nprint(2 * n if n < 10 else 'x')\n"), source(task, CHECK, "check.py")
+    done = run_program(daemon, path, "-t", task / "tests", "--checker", checker)
+    assert done.returncode == 1, done.stderr
+    assert table(done.stdout) == (
+        [("1", "pass"), ("2", "pass"), ("10", "wrong answer")],
+        ["    checker:", "    not the same numbers: x", "2 of 3 passed"],
+    )
+
+
+@needs_gcc
+def test_a_checker_finds_the_library_beside_it(daemon, task):
+    folder = task / "judge"
+    folder.mkdir()
+    (folder / "testlib.h").write_text("enum { _fail = 3 };\n")
+    checker = source(folder, '#include "testlib.h"\nint main(void) { return _fail; }\n', "check.c")
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", "--checker", checker)
+    assert (done.returncode, done.stderr) == (4, "")
+    assert table(done.stdout)[0] == [("1", "error")] and "    exit status 3" in done.stdout.splitlines()
+
+
+def test_an_interactor_judges(daemon, task):
+    code = "import sys\nn = open(sys.argv[1]).read()\nprint(n, flush=True)\nsys.exit(input() != str(2 * int(n)))\n"
+    interactor = source(task, code, "talk.py")
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", "--interactor", interactor)
+    assert (done.returncode, done.stderr) == (0, "") and "3 of 3 passed" in done.stdout
+    done = run_program(daemon, source(task, "print(input())"), "-t", task / "tests", "--interactor", interactor)
+    assert done.returncode == 1 and table(done.stdout)[0] == [("1", "wrong answer")]
+
+
+def test_who_judges_is_said_once(daemon, task):
+    path, checker = source(task, DOUBLE), source(task, CHECK, "check")
+    done = run_program(daemon, path, "-t", task / "tests", "--checker", checker, "--compare", "tokens")
+    assert done.returncode == 2 and "give one of --compare, --checker and --interactor" in done.stderr
+    done = run_program(daemon, path, "-t", task / "tests", "--checker", checker)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("/check: its name does not tell its language; give it an ending that does, as in check.cpp\n")
+
+
 @needs_gcc
 def test_compile_error(daemon, task):
     """The compiler's words name the user's file, as its user did."""

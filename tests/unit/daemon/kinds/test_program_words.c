@@ -120,12 +120,13 @@ static void test_bounds(void **state)
 {
     (void)state;
     char words[PROGRAM_WORDS_MAX], text[3000];
-    static const char heading[] = "Error:\n";
+    static const char heading[7] = "Error:\n"; /* without a NUL */
     for (size_t n = 0; n < sizeof(text); n += 97) {
         memset(text, 'x', n);
         for (size_t i = 0; i + 1 < n; i += 3)
             memcpy(text + i, "\xc3\xa9", 2);
-        memcpy(text, heading, MIN(n, sizeof(heading) - 1));
+        for (size_t i = 0; i < MIN(n, sizeof(heading)); i++)
+            text[i] = heading[i];
         const struct bytes bytes = {.data = text, .length = n};
         program_words(&bytes, n % 2 == 0, words);
         assert_true(strlen(words) <= 300 && !strchr(words, '\n'));
