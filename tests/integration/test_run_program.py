@@ -357,7 +357,7 @@ def test_watch_runs_again(daemon, task):
         source(task, "", "other.py")
         (task / "new.py").write_text(DOUBLE)
         (task / "new.py").rename(path)
-        watched.wait_for(f"^rubricctl: {path} was written: running again\n")
+        watched.wait_for(rf"^rubricctl: \d\d:\d\d:\d\d {path} has changed: running again\n")
         watched.wait_for("3 of 3 passed\n")
         watched.wait_for("Ctrl-C ends\n")
         path.unlink()
@@ -369,13 +369,28 @@ def test_watch_runs_again(daemon, task):
         assert watched.read() == ""
 
 
+def test_watch_sees_the_tests_and_the_checker(daemon, task):
+    checker = source(task, "import sys\nsys.exit(1)\n", "check.py")
+    with Watched(daemon, source(task, DOUBLE), "-t", task / "tests", "--checker", checker) as watched:
+        watched.wait_for("0 of 3 passed\n")
+        watched.wait_for("Ctrl-C ends\n")
+        source(task, "", "check.py")
+        watched.wait_for(f"^rubricctl: .* {checker} has changed: running again\n")
+        watched.wait_for("3 of 3 passed\n")
+        watched.wait_for("Ctrl-C ends\n")
+        (task / "tests" / "10.in").rename(task / "10.in")
+        (task / "tests" / "10.out").unlink()
+        watched.wait_for(f"^rubricctl: .* {task / 'tests'} has changed: running again\n")
+        watched.wait_for("2 of 2 passed\n")
+
+
 def test_watch_leaves_a_run_that_has_become_old(daemon, task):
     """The job that runs is ended; nobody waits for its time to be up."""
     path = source(task, "import time\ntime.sleep(200)\n")
     with Watched(daemon, path, "-t", task / "tests", "--time", "250") as watched:
         wait_until(lambda: is_running(daemon), "the first run has begun")
         source(task, DOUBLE)
-        watched.wait_for("^rubricctl: .* was written: running again\n")
+        watched.wait_for("^rubricctl: .* has changed: running again\n")
         watched.wait_for("3 of 3 passed\n")
         watched.process.send_signal(signal.SIGTERM)
         assert watched.process.wait(DEADLINE) == 130
