@@ -75,7 +75,8 @@ struct program_unit {
                                       * PROGRAM_EXTRA_FILES more */
     size_t file_count;
     struct limits compile_limits, limits;
-    int artefact; /* owned, sealed; -1: none yet, or it is not compiled */
+    struct bytes script; /* on the stdin of its compiler; borrowed from its language */
+    int artefact;        /* owned, sealed; -1: none yet, or it is not compiled */
 };
 
 #define PROGRAM_EXTRA_FILES 3

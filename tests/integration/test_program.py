@@ -136,6 +136,23 @@ def test_the_reason_of_a_program_in_javascript(client):
         assert re.fullmatch("test 1 of 1: exit status 1: " + reason, detail(client.run(program(code, language="javascript"))))
 
 
+@pytest.mark.skipif(not os.access("/usr/bin/tsc", os.X_OK), reason="there is no tsc (node-typescript)")
+def test_typescript_knows_the_names_of_node(client):
+    """The usual ways to read stdin compile, and so does what declares the names itself; a mistake does not."""
+    limits = {"wall_clock": 300, "cpu": 300}
+    for code, verdict in (
+        ("import * as fs from 'fs';\nconst n: number = Number(fs.readFileSync(0, 'utf8'));\nconsole.log(n * 2);", "pass"),
+        ("const fs = require('fs');\nprocess.stdout.write(String(2 * Number(fs.readFileSync(0, 'utf8'))));", "pass"),
+        ("declare var require: any;\nconsole.log(2 * Number(require('fs').readFileSync(0, 'utf8')));", "pass"),
+        ("const n: number = require('fs').readFileSync(0, 'utf8');\nconst text: string = 5;", "compile_error"),
+        ("import * as none from 'nonesuch';\nconsole.log(none);", "compile_error"),
+    ):
+        test = [{"input": "21\n", "output": "42\n"}]
+        result = client.run(program(code, test, "typescript", limits={"wall_clock": 60}, compile_limits=limits))
+        assert result["verdict"] == verdict, (code, result)
+    assert "Cannot find module 'nonesuch'" in detail(result)
+
+
 def test_a_right_output_does_not_make_up_for_a_bad_end(client):
     assert client.run(program(ADD + "raise SystemExit(3)"))["verdict"] == "runtime_error"
 

@@ -123,8 +123,10 @@ static void test_bounds(void **state)
     static const char heading[7] = "Error:\n"; /* without a NUL */
     for (size_t n = 0; n < sizeof(text); n += 97) {
         memset(text, 'x', n);
-        for (size_t i = 0; i + 1 < n; i += 3)
-            memcpy(text + i, "\xc3\xa9", 2);
+        for (size_t i = 0; i + 1 < n; i += 3) {
+            text[i] = '\xc3';
+            text[i + 1] = '\xa9';
+        }
         for (size_t i = 0; i < MIN(n, sizeof(heading)); i++)
             text[i] = heading[i];
         const struct bytes bytes = {.data = text, .length = n};
