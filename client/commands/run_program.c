@@ -353,7 +353,7 @@ const struct command command_run_program = {
         "its name tells; a testlib.h that lies beside it comes along.\n",
     .examples = "  rubricctl run-program main.cpp --tests tests/\n"
                 "  rubricctl run-program main.py -t problem.zip --time 2s --memory 256M --all\n"
-                "  rubricctl run-program main.py -t tests/ --checker check.cpp\n"
+                "  rubricctl run-program main.cpp -t tests/ --checker check.cpp\n"
                 "  rubricctl run-program --watch --compare tokens Main.java -t samples\n",
     .exits = "  0    all tests passed\n"
              "  1    a test did not, or the program did not compile (--no-fail: 0)\n"
