@@ -337,8 +337,8 @@ int language_read(const char *name, const char *file, const char *text, size_t n
     if (stream)
         (void)fclose(stream);
     language_deinit(&reader.language);
-    free(reader.text[0]);
-    free(reader.text[1]);
+    for (size_t i = 0; i < ARRAY_SIZE(reader.text); i++)
+        free(reader.text[i]);
     free(reader.line_of);
     return reader.error;
 }
