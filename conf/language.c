@@ -26,8 +26,8 @@ struct reader {
     bool is_section_bad; /* its lines are skipped: the section itself was reported */
     unsigned *line_of;   /* one per key of the table: where it was set; 0: nowhere */
     FILE *program;       /* writes the text below; NULL: the section holds no program */
-    char *text[2];       /* of [hello] and [sum] */
-    size_t length[2];
+    char *text[3];       /* of [hello], [sum] and [compiler] */
+    size_t length[3];
     int error; /* 0; -EINVAL once there is a problem; -ENOMEM or another shortage */
 };
 
@@ -41,6 +41,7 @@ static void language_deinit(struct language *language)
     free(language->file);
     free(language->hello);
     free(language->sum);
+    free(language->compiler);
     *language = (struct language){.name = NULL};
 }
 
@@ -72,7 +73,11 @@ _printf_(5, 6) static void report(struct reader *reader, unsigned line, const ch
 
 static int program_of(const char *section)
 {
-    return strcmp(section, LANGUAGE_HELLO) == 0 ? 0 : strcmp(section, LANGUAGE_SUM) == 0 ? 1 : -1;
+    static const char *const names[] = {LANGUAGE_HELLO, LANGUAGE_SUM, LANGUAGE_COMPILER};
+    for (int i = 0; i < (int)ARRAY_SIZE(names); i++)
+        if (strcmp(section, names[i]) == 0)
+            return i;
+    return -1;
 }
 
 static void end_program(struct reader *reader)
@@ -239,6 +244,9 @@ static void check_env(struct reader *reader)
 
 static void check_programs(struct reader *reader)
 {
+    if (reader->text[2] && !is_set(reader, "compile", "command"))
+        report(reader, 0, LANGUAGE_COMPILER, NULL,
+               "there is no [compile] command that it could be for");
     if (!reader->text[0] || reader->length[0] == 0)
         report(reader, 0, LANGUAGE_HELLO, NULL,
                "missing: a program that prints hello, each line behind a |");
@@ -293,7 +301,8 @@ static int complete(struct reader *reader)
     struct language *language = &reader->language;
     language->hello = TAKE_PTR(reader->text[0]);
     language->sum = reader->text[1] ? TAKE_PTR(reader->text[1]) : strdup("");
-    if (!language->sum)
+    language->compiler = reader->text[2] ? TAKE_PTR(reader->text[2]) : strdup("");
+    if (!language->sum || !language->compiler)
         return -ENOMEM;
     return language->artefact.count > 0 ? 0
                                         : string_list_add(&language->artefact, language->source);
@@ -328,8 +337,8 @@ int language_read(const char *name, const char *file, const char *text, size_t n
     if (stream)
         (void)fclose(stream);
     language_deinit(&reader.language);
-    free(reader.text[0]);
-    free(reader.text[1]);
+    for (size_t i = 0; i < ARRAY_SIZE(reader.text); i++)
+        free(reader.text[i]);
     free(reader.line_of);
     return reader.error;
 }

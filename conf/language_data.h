@@ -51,6 +51,10 @@ struct language {
     struct string_list memory_messages; /* texts on stderr that say: out of memory */
     uint64_t memory_status;             /* an exit status that says so; 0: none does */
 
+    /* [compiler] */
+    char
+        *compiler; /* what the [compile] command gets on its stdin: a script, if that is `node -` */
+
     /* [hello], [sum]: programs for --check-config; the latter may be missing */
     char *hello; /* prints "hello" */
     char *sum;   /* prints the sum of the whole numbers on its stdin */

@@ -192,7 +192,8 @@ static const struct language_key keys[] = {
 };
 /* clang-format on */
 
-static const char *const sections[] = {"language", "compile", "run", LANGUAGE_HELLO, LANGUAGE_SUM};
+static const char *const sections[] = {"language",        "compile",      "run",
+                                       LANGUAGE_COMPILER, LANGUAGE_HELLO, LANGUAGE_SUM};
 
 size_t language_key_count(void)
 {

@@ -22,6 +22,7 @@ extern const struct config_type type_languages;
 /* The sections that hold a program instead of keys. */
 #define LANGUAGE_HELLO "hello"
 #define LANGUAGE_SUM "sum"
+#define LANGUAGE_COMPILER "compiler"
 
 size_t language_key_count(void);
 const struct language_key *language_key_at(size_t index);

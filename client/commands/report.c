@@ -27,6 +27,7 @@ struct report_options {
     const char *min_score;
     struct text_list against;
     bool cases;
+    bool failures;
     bool fail_on_regression;
     const char *max_regressions;
 };
@@ -34,6 +35,7 @@ struct report_options {
 /* The decoded options. */
 struct plan {
     struct runreport_options report;
+    bool failures;
     const struct report_format
         *format; /* of standard output, and of files whose ending names none */
     bool format_given;
@@ -96,6 +98,27 @@ static int choose_format(const struct report_options *options, struct plan *plan
     return 0;
 }
 
+/* The form of the file PATH: that of its ending, else the chosen one. */
+static const struct report_format *format_of(const struct plan *plan, const char *path)
+{
+    const struct report_format *named = formats_of_path(path);
+    return named ? named : plan->format;
+}
+
+/* Refuses --failures if no text is written that could list them. */
+static int check_failures(const struct report_options *options, const struct plan *plan,
+                          struct fault *fault)
+{
+    const struct report_format *text = &report_formats[FORMAT_text];
+    bool has_text = plan->format == text && !options->quiet;
+    for (size_t i = 0; i < options->outputs.n; i++)
+        has_text |= format_of(plan, options->outputs.items[i]) == text;
+    if (options->failures && !has_text)
+        return fault_set(fault, "--failures lists them in text, and none is written; --junit has "
+                                "all results as XML");
+    return 0;
+}
+
 static int read_options(const struct report_options *options, struct plan *plan,
                         struct fault *fault)
 {
@@ -104,6 +127,7 @@ static int read_options(const struct report_options *options, struct plan *plan,
     *plan = (struct plan){
         .min_score = NAN,
         .max_regressions = -1,
+        .failures = options->failures,
         .fail_on_regression = options->fail_on_regression,
     };
     *bootstrap = (struct bootstrap_options){
@@ -114,6 +138,8 @@ static int read_options(const struct report_options *options, struct plan *plan,
     plan->report.mix = options->mix;
     plan->report.list_cases = options->cases;
     int r = choose_format(options, plan, fault);
+    if (r == 0)
+        r = check_failures(options, plan, fault);
     if (r == 0 && options->confidence)
         r = parse_fraction("confidence", options->confidence, false, &bootstrap->confidence, fault);
     if (r == 0 && options->min_score)
@@ -140,30 +166,24 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
 }
 
-static int put(FILE *out, const struct report_format *format, const json_t *report,
-               const struct results *results)
+static int put(FILE *out, const struct plan *plan, const struct report_format *format,
+               const json_t *report, const struct results *results)
 {
     const struct report_view view = {
         .report = report,
         .results = results,
         .columns = layout_columns(out),
         .colour = out == stdout && wants_colour(),
+        .failures = plan->failures,
     };
     return format->write(out, &view);
-}
-
-/* The form of the file PATH: that of its ending, else the chosen one. */
-static const struct report_format *format_of(const struct plan *plan, const char *path)
-{
-    const struct report_format *named = formats_of_path(path);
-    return named ? named : plan->format;
 }
 
 /* Whether some form of the report shows all results that did not pass. */
 static bool needs_spool(const struct report_options *options, const struct plan *plan)
 {
     const struct report_format *junit = &report_formats[FORMAT_junit];
-    bool needs = plan->format == junit;
+    bool needs = plan->format == junit || plan->failures;
     for (size_t i = 0; i < options->outputs.n; i++)
         needs |= format_of(plan, options->outputs.items[i]) == junit;
     return needs;
@@ -176,7 +196,7 @@ static int put_file(const char *path, const struct plan *plan, bool force, const
     struct fault fault = FAULT_NULL;
     int r = sink_open(&sink, path, force, &fault);
     if (r == 0)
-        r = put(sink.stream, format_of(plan, path), report, results);
+        r = put(sink.stream, plan, format_of(plan, path), report, results);
     if (r == 0)
         r = sink_commit(&sink, &fault);
     if (r < 0)
@@ -197,7 +217,7 @@ static int put_all(const struct report_options *options, const struct plan *plan
         if (r < 0)
             return r;
     }
-    int r = is_written ? 0 : put(stdout, plan->format, report, results);
+    int r = is_written ? 0 : put(stdout, plan, plan->format, report, results);
     if (r < 0)
         complain("%s", strerror(-r));
     return r;
@@ -421,6 +441,13 @@ static const struct option_spec report_specs[] = {
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, mix),
         .help = "report results of different populations together",
+    },
+    {
+        .letter = 'f',
+        .name = "failures",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, failures),
+        .help = "list every result that did not pass, with its reason",
     },
     {
         .name = "cases",

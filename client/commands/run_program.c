@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 #define COLUMNS_DEFAULT 80
 #define COLUMNS_MIN 40
@@ -75,7 +76,7 @@ struct run {
     struct interrupt interrupt;
     struct changes changes;
     int wake_fd;  /* readable if one of the two is */
-    bool changed; /* the source was written since the run began */
+    bool changed; /* the source or the tests were written since the run began */
     bool ended;   /* by a signal */
 };
 
@@ -85,7 +86,7 @@ static bool look(struct run *run)
     run->ended = run->ended || interrupt_count(&run->interrupt) > 0;
     int r = run->changes.fd < 0 ? 0 : changes_take(&run->changes);
     if (r < 0) {
-        complain("%s: its folder can no longer be watched", run->source);
+        complain("%s: the folder of a file that is watched has gone", run->source);
         run->ended = true;
     }
     run->changed = run->changed || r > 0;
@@ -127,6 +128,31 @@ static enum exit_status run_once(struct run *run)
 
 /* --- watching ----------------------------------------------------------------------------- */
 
+/* Says since when which file is another. */
+static void say_changed(const struct run *run)
+{
+    char at[16] = "";
+    struct tm local;
+    const time_t now = time(NULL);
+    if (localtime_r(&now, &local))
+        (void)strftime(at, sizeof(at), "%H:%M:%S ", &local);
+    complain("%s%s has changed: running again", at, run->changes.changed);
+}
+
+/* Watches all files that the run depends on. */
+static int watch_files(struct run *run, struct fault *fault)
+{
+    const struct program_options *options = run->options;
+    int r = changes_add_file(&run->changes, run->source, fault);
+    if (r == 0 && options->checker)
+        r = changes_add_file(&run->changes, options->checker, fault);
+    if (r == 0 && options->interactor)
+        r = changes_add_file(&run->changes, options->interactor, fault);
+    if (r == 0 && options->tests)
+        r = changes_add_tree(&run->changes, options->tests, fault);
+    return r;
+}
+
 /* Waits until the source has been written and left alone for a moment, or a signal comes. */
 static void wait_for_change(struct run *run)
 {
@@ -154,7 +180,8 @@ static enum exit_status watch(struct run *run)
         if (run->ended)
             break;
         run->changed = false;
-        complain("%s was written: running again", run->source);
+        say_changed(run);
+        (void)watch_files(run, NULL); /* folders that are new; those before are watched anyway */
         status = run_once(run);
     }
     return STATUS_INTERRUPTED;
@@ -175,7 +202,9 @@ static int prepare(struct run *run, struct fault *fault)
         return run->interrupt.fd < 0 ? r : -errno;
     r = add_wake(run->wake_fd, run->interrupt.fd);
     if (r == 0 && run->options->watch)
-        r = changes_open(run->source, &run->changes, fault);
+        r = changes_open(&run->changes);
+    if (r == 0 && run->options->watch)
+        r = watch_files(run, fault);
     if (r == 0 && run->options->watch)
         r = add_wake(run->wake_fd, run->changes.fd);
     return r;
@@ -236,6 +265,24 @@ static const struct option_spec run_program_specs[] = {
                 "the default), tokens, float:ABS,REL, livecodebench, apps or codecontests",
     },
     {
+        .name = "checker",
+        .argument = "FILE",
+        .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct program_options, checker),
+        .help = "have this program judge the outputs; its arguments are input, output and answer, "
+                "and its exit status is as of testlib: 0 right, 1 wrong, 3 the checker failed",
+    },
+    {
+        .name = "interactor",
+        .argument = "FILE",
+        .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct program_options, interactor),
+        .help = "have this program talk with SOURCE over stdin and stdout, and judge it; arguments "
+                "and exit status as of a checker",
+    },
+    {
         .name = "time",
         .argument = "TIME",
         .kind = OPTION_TEXT,
@@ -270,7 +317,7 @@ static const struct option_spec run_program_specs[] = {
         .name = "watch",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct program_options, watch),
-        .help = "run again whenever SOURCE is written, until Ctrl-C",
+        .help = "run again whenever SOURCE, a test or the checker changes, until Ctrl-C",
     },
     COLLECT_SPECS(offsetof(struct program_options, collect),
                   "from the first test that did not pass, or the last one if all did"),
@@ -301,9 +348,12 @@ const struct command command_run_program = {
         "out/01.txt, test.in.1 and test.out.1, or 01 and 01.a. An input without an output,\n"
         "or an output without an input, is an error. Sources and documents are left out.\n"
         "\n"
-        "The expected outputs never enter the sandbox: the daemon compares.\n",
+        "The expected outputs never enter the sandbox: the daemon compares. Only a checker or\n"
+        "an interactor gets them, in a sandbox of its own. Either may be in any language that\n"
+        "its name tells; a testlib.h that lies beside it comes along.\n",
     .examples = "  rubricctl run-program main.cpp --tests tests/\n"
                 "  rubricctl run-program main.py -t problem.zip --time 2s --memory 256M --all\n"
+                "  rubricctl run-program main.cpp -t tests/ --checker check.cpp\n"
                 "  rubricctl run-program --watch --compare tokens Main.java -t samples\n",
     .exits = "  0    all tests passed\n"
              "  1    a test did not, or the program did not compile (--no-fail: 0)\n"

@@ -7,7 +7,9 @@
 #include "client/cli/files.h"
 #include "client/cli/limits.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Takes VALUE, which may be NULL for lack of memory. */
 static int put(json_t *object, const char *name, json_t *value)
@@ -72,24 +74,73 @@ static int put_tests(json_t *job, const char *path, json_t *names, struct fault 
 
 /* --- the program --------------------------------------------------------------------------- */
 
-static int put_language(json_t *job, const char *source, const char *language, struct fault *fault)
+/* LANGUAGE may be NULL; INSTEAD says what to do if the file's name does not tell it. */
+static int put_language(json_t *job, const char *source, const char *language, const char *instead,
+                        struct fault *fault)
 {
     const char *known = language ? language : language_of_file(source);
     if (!known)
-        return fault_set(fault, "%s: its name does not tell its language; give --language", source);
+        return fault_set(fault, "%s: its name does not tell its language; %s", source, instead);
     json_t *text = json_string(known);
     return text ? put(job, "language", text)
                 : fault_set(fault, "--language: \"%s\" is not UTF-8", known);
 }
 
-static int put_code(json_t *job, const char *source, struct fault *fault)
+/* Puts what is in the file PATH as text. */
+static int put_file(json_t *object, const char *name, const char *path, struct fault *fault)
 {
     _cleanup_bytes_ struct bytes code = BYTES_NULL;
-    int r = file_read_all(source, PROGRAM_JOB_MAX, &code, fault);
+    int r = file_read_all(path, PROGRAM_JOB_MAX, &code, fault);
     if (r < 0)
         return r;
     json_t *text = json_stringn(code.data, code.length);
-    return text ? put(job, "code", text) : fault_set(fault, "%s: it is not UTF-8", source);
+    return text ? put(object, name, text) : fault_set(fault, "%s: it is not UTF-8", path);
+}
+
+/* Puts testlib.h, which checkers and interactors of judges are written with, if it lies beside the
+ * one in the file PATH. */
+static int put_testlib(json_t *helper, const char *path, struct fault *fault)
+{
+    static const char library[] = "testlib.h";
+    const char *slash = strrchr(path, '/');
+    _cleanup_free_ char *beside = NULL;
+    if (asprintf(&beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, library) < 0) {
+        beside = NULL;
+        return -ENOMEM;
+    }
+    if (access(beside, F_OK) < 0)
+        return 0;
+    json_t *files = json_object();
+    int r = put(helper, "files", files);
+    return r == 0 ? put_file(files, library, beside, fault) : r;
+}
+
+/* Puts the checker or the interactor, as NAME says, that is in the file PATH. */
+static int put_helper(json_t *job, const char *name, const char *path, struct fault *fault)
+{
+    json_t *helper = json_object();
+    int r = put(job, name, helper);
+    if (r == 0)
+        r = put_language(helper, path, NULL, "give it an ending that does, as in check.cpp", fault);
+    if (r == 0)
+        r = put_file(helper, "code", path, fault);
+    return r == 0 ? put_testlib(helper, path, fault) : r;
+}
+
+static int put_judge(json_t *job, const struct program_options *options, struct fault *fault)
+{
+    if (!!options->compare + !!options->checker + !!options->interactor > 1)
+        return fault_set(fault, "give one of --compare, --checker and --interactor: each says when "
+                                "an output is right");
+    if (options->checker)
+        return put_helper(job, "checker", options->checker, fault);
+    if (options->interactor)
+        return put_helper(job, "interactor", options->interactor, fault);
+    if (!options->compare)
+        return 0;
+    json_t *compare = json_string(options->compare);
+    return compare ? put(job, "compare", compare)
+                   : fault_set(fault, "--compare: \"%s\" is not UTF-8", options->compare);
 }
 
 static int put_rules(json_t *job, const struct program_options *options, struct fault *fault)
@@ -101,11 +152,7 @@ static int put_rules(json_t *job, const struct program_options *options, struct 
         r = limits_add_option(job, "--memory", "memory_bytes", options->memory, fault);
     if (r == 0)
         r = put(job, "stop", json_string(options->all ? "all" : "first_failure"));
-    if (r < 0 || !options->compare)
-        return r;
-    json_t *compare = json_string(options->compare);
-    return compare ? put(job, "compare", compare)
-                   : fault_set(fault, "--compare: \"%s\" is not UTF-8", options->compare);
+    return r == 0 ? put_judge(job, options, fault) : r;
 }
 
 int program_job(const char *source, const struct program_options *options, json_t **ret,
@@ -121,9 +168,9 @@ int program_job(const char *source, const struct program_options *options, json_
     if (r == 0)
         r = collect_put(job, &options->collect, fault);
     if (r == 0)
-        r = put_language(job, source, options->language, fault);
+        r = put_language(job, source, options->language, "give --language", fault);
     if (r == 0)
-        r = put_code(job, source, fault);
+        r = put_file(job, "code", source, fault);
     if (r == 0)
         r = put_rules(job, options, fault);
     if (r == 0)

@@ -13,6 +13,8 @@ struct program_options {
     const char *tests;
     const char *language;
     const char *compare;
+    const char *checker;    /* a file */
+    const char *interactor; /* likewise */
     const char *time;
     const char *memory;
     struct text_list limits;

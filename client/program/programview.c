@@ -18,6 +18,8 @@
 #define STDERR_LINES 5
 #define INDENT "    "
 #define LABEL 10
+/* Shorter waits for a CPU explain nothing. */
+#define WAIT_SHOWN_MS 100
 /* Bytes of a line of somebody else's that are looked at: no terminal is wider. */
 #define LINE_SHOWN_MAX 2048
 
@@ -93,6 +95,32 @@ static void put_side(FILE *out, const char *label, const json_t *text,
                  view->columns - strlen(INDENT) - LABEL);
 }
 
+/* Returns how many columns of TEXT, as it is shown, its first N bytes take. */
+static size_t columns_of(const char *text, size_t n)
+{
+    char shown[LINE_SHOWN_MAX];
+    (void)printable(text, n, PRINTABLE_ESCAPED, shown, sizeof(shown));
+    return text_columns(shown, strlen(shown));
+}
+
+/* Points at the first character that differs, if both sides begin alike and it is in sight. */
+static void put_marker(FILE *out, const json_t *difference, const struct programview *view)
+{
+    const json_t *got = json_object_get(difference, "got"),
+                 *expected = json_object_get(difference, "expected");
+    const char *a = json_string_value(got), *b = json_string_value(expected);
+    size_t most = MIN(json_string_length(got), json_string_length(expected)), same = 0;
+    while (same < most && a[same] == b[same])
+        same++;
+    /* Continuation bytes belong to the character before them. */
+    while (same > 0 && same < json_string_length(got) && ((unsigned char)a[same] & 0xc0) == 0x80)
+        same--;
+    size_t columns = same > 0 ? columns_of(a, same) : 0;
+    if (same == 0 || strlen(INDENT) + LABEL + columns >= view->columns)
+        return;
+    (void)fprintf(out, "%*s^\n", (int)(strlen(INDENT) + LABEL + columns), "");
+}
+
 static void put_difference(FILE *out, const json_t *difference, const struct programview *view)
 {
     char line[32] = "", text[512];
@@ -106,10 +134,24 @@ static void put_difference(FILE *out, const json_t *difference, const struct pro
                    why ? why : "");
     (void)fputs(INDENT, out);
     text_put_wrapped(out, text, strlen(INDENT), strlen(INDENT), view->columns);
+    if (json_string_length(json_object_get(difference, "got")) == 0 &&
+        json_string_length(json_object_get(difference, "expected")) == 0)
+        return; /* a newline at the end, which WHY has told, or no text at all */
     if (json_object_get(difference, "got"))
         put_side(out, "got", json_object_get(difference, "got"), view);
     if (json_object_get(difference, "expected"))
         put_side(out, "expected", json_object_get(difference, "expected"), view);
+    put_marker(out, difference, view);
+}
+
+/* Says why a test took longer than its limit: it had no CPU for a while, and got that time back. */
+static void put_wait(FILE *out, const json_t *usage)
+{
+    char time[TEXT_QUANTITY_MAX];
+    int64_t wait = member_integer(usage, "cpu_wait_ms");
+    if (wait >= WAIT_SHOWN_MS)
+        (void)fprintf(out, INDENT "it waited %s for a CPU, which does not count\n",
+                      show_time(wait, time));
 }
 
 /* Says how a test's process ended if that is why it did not pass. */
@@ -121,6 +163,7 @@ static void put_end(FILE *out, const json_t *test, const struct programview *vie
     if (json_is_string(limit)) {
         (void)fputs(INDENT "limit exceeded: ", out);
         put_line(out, json_string_value(limit), json_string_length(limit), view->columns - 20);
+        put_wait(out, json_object_get(test, "usage"));
     } else if (signal > 0) {
         const char *name = sigabbrev_np((int)signal);
         (void)fprintf(out, INDENT "signal %d", (int)signal);
@@ -130,6 +173,17 @@ static void put_end(FILE *out, const json_t *test, const struct programview *vie
     }
     if (json_string_length(err) > 0)
         put_last_lines(out, json_string_value(err), json_string_length(err), view);
+}
+
+/* Writes what the checker or the interactor, as NAME says, has said of a test. */
+static void put_note(FILE *out, const json_t *test, const char *name,
+                     const struct programview *view)
+{
+    const json_t *note = json_object_get(test, name);
+    if (json_string_length(note) == 0)
+        return;
+    (void)fprintf(out, INDENT "%s:\n", name);
+    put_last_lines(out, json_string_value(note), json_string_length(note), view);
 }
 
 static bool put_test(const struct table *table, const json_t *test, const char *name,
@@ -149,6 +203,8 @@ static bool put_test(const struct table *table, const json_t *test, const char *
     if (!passed) {
         put_difference(table->out, json_object_get(test, "difference"), view);
         put_end(table->out, test, view);
+        put_note(table->out, test, "checker", view);
+        put_note(table->out, test, "interactor", view);
     }
     return passed;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "evidence.h"
 #include "formats.h"
+#include "listing.h"
 
 #include "client/terminal/member.h"
 #include "client/terminal/text.h"
@@ -257,11 +258,16 @@ static void put_example(const struct page *page, const char *code, const json_t 
     size_t room = page->columns - 12;
     (void)fputs("          ", page->out);
     size_t used = text_put_fit(page->out, member_text(example, "id"), detail ? room / 2 : room);
-    if (detail && room > used + 5) {
+    if (detail && used + 2 + text_columns(detail, strlen(detail)) > room) {
+        (void)fputs(":\n", page->out);
+        text_put_block(page->out, detail, TAIL_INDENT, page->columns - 1);
+    } else if (detail) {
         (void)fputs(": ", page->out);
         (void)text_put_fit(page->out, detail, room - used - 2);
+        (void)fputc('\n', page->out);
+    } else {
+        (void)fputc('\n', page->out);
     }
-    (void)fputc('\n', page->out);
     if (evidence_adds(detail, output))
         put_lines(page, output, is_head);
 }
@@ -456,8 +462,9 @@ int format_text(FILE *out, const struct report_view *view)
     put_classes(&page);
     put_codes(&page, "failure modes", get(report, "failure_modes"));
     put_codes(&page, "errors (no verdict)", get(report, "errors"));
+    int r = view->failures ? listing_put(out, view) : 0;
     put_circumstances(&page);
     for (size_t i = 0; i < json_array_size(populations); i++)
         put_population(&page, json_array_get(populations, i));
-    return 0;
+    return r;
 }

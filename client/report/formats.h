@@ -21,9 +21,11 @@
 /* The input of a writer. */
 struct report_view {
     const json_t *report;          /* the BenchRunReport */
-    const struct results *results; /* what it was made from. JUnit has messages by its spool. */
+    const struct results *results; /* what it was made from. JUnit, and `failures`, have messages by
+                                    * its spool. */
     size_t columns;                /* of text for people */
     bool colour;
+    bool failures; /* text lists every result that did not pass; the results have a spool */
 };
 
 struct report_format {

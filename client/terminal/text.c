@@ -163,6 +163,37 @@ void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, 
     layout_words_with(out, text, first, indent, columns, &foreign);
 }
 
+/* Returns how many bytes of TEXT go on a line of COLUMNS, at least a character. */
+static size_t line_length(const char *text, size_t n, size_t columns)
+{
+    size_t fits = 0, space = 0;
+    while (fits < n) {
+        size_t next = fits + 1;
+        while (next < n && ((unsigned char)text[next] & 0xc0) == 0x80)
+            next++;
+        if (fits > 0 && text_columns(text, next) > columns)
+            return space > 0 ? space : fits;
+        if (text[fits] == ' ')
+            space = fits;
+        fits = next;
+    }
+    return fits;
+}
+
+void text_put_block(FILE *out, const char *text, size_t indent, size_t columns)
+{
+    size_t left = strlen(text);
+    do {
+        size_t n = line_length(text, left, columns > indent ? columns - indent : 1);
+        (void)fprintf(out, "%*s", (int)indent, "");
+        text_put(out, text, n);
+        (void)fputc('\n', out);
+        n += text[n] == ' ';
+        text += n;
+        left -= n;
+    } while (left > 0);
+}
+
 void text_vput_wrapped(FILE *out, size_t indent, size_t columns, const char *format, va_list args)
 {
     char text[2048];

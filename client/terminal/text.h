@@ -43,6 +43,10 @@ void text_put_cell(FILE *out, const char *text, size_t columns);
  * begins at column FIRST, the others with INDENT spaces, which count. */
 void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, size_t columns);
 
+/* Writes TEXT behind INDENT spaces in lines of at most COLUMNS, broken at its spaces, or, where a
+ * word is longer, within it; and a newline. */
+void text_put_block(FILE *out, const char *text, size_t indent, size_t columns);
+
 /* Formats a text of at most 2047 bytes (longer ones are cut) and writes it as text_put_wrapped()
  * does; the first line begins at column INDENT, too. */
 _printf_(4, 0) void text_vput_wrapped(FILE *out, size_t indent, size_t columns, const char *format,

@@ -10,6 +10,7 @@ import membrane
 PARSE_ONLY = 0x400  # ast.PyCF_ONLY_AST, without all that importing ast brings
 DETAIL_MAX = 200
 SHOWN_MAX = 80
+BEFORE_MAX = 24  # of what is equal, before a difference
 CO_OPTIMIZED = 1  # of functions
 
 COMPARISONS = {
@@ -39,11 +40,37 @@ def shorten(text, most):
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def show(value):
+def text_of(value):
     try:
-        return shorten(repr(value), SHOWN_MAX)
+        return repr(value)
     except Exception:  # repr() of an object's own, too deep, or an integer too long
         return f"<{type(value).__name__}>"
+
+
+def show(value):
+    return shorten(text_of(value), SHOWN_MAX)
+
+
+def common_length(left, right):
+    """Returns how many characters LEFT and RIGHT begin with alike. Takes time as one comparison does."""
+    same, most = 0, min(len(left), len(right))
+    while same < most:
+        middle = (same + most + 1) // 2
+        if left[same:middle] == right[same:middle]:
+            same = middle
+        else:
+            most = middle - 1
+    return same
+
+
+def show_difference(left, right):
+    """Shows both values, from where they begin to differ if that is not in sight of their beginnings."""
+    texts = text_of(left), text_of(right)
+    place = common_length(*texts)
+    if place < SHOWN_MAX // 2 or max(map(len, texts)) <= SHOWN_MAX:
+        return [shorten(text, SHOWN_MAX) for text in texts]
+    begin = place - BEFORE_MAX
+    return [shorten("..." + text[begin:], SHOWN_MAX) for text in texts]
 
 
 def describe(error):
@@ -81,7 +108,8 @@ class Recorder:
         if operator == "not":
             return f"got {show(got)}, expected a false value"
         if operator == "==":
-            return f"got {show(got)}, expected {show(expected)}"
+            got, expected = show_difference(got, expected)
+            return f"got {got}, expected {expected}"
         return f"got {show(got)}, expected {operator} {show(expected)}"
 
 

@@ -29,6 +29,19 @@ static int differ(struct mismatch *ret, const char *why, struct span got, struct
 /* --- lines -------------------------------------------------------------------------------------
  */
 
+static bool is_same_but_for_blanks(struct span got, struct span expected)
+{
+    for (;;) {
+        struct span mine, theirs;
+        bool more = text_token_between(&got, BLANKS, &mine),
+             wanted = text_token_between(&expected, BLANKS, &theirs);
+        if (!more && !wanted)
+            return true;
+        if (more != wanted || !span_equal(mine, theirs))
+            return false;
+    }
+}
+
 /* Walks two texts line by line after `judge` has prepared each. */
 static int compare_lines(struct span got, struct span expected,
                          struct span (*prepare)(struct span line), struct mismatch *ret)
@@ -42,11 +55,24 @@ static int compare_lines(struct span got, struct span expected,
         mine = prepare(mine);
         theirs = prepare(theirs);
         if (!more)
-            return differ(ret, "the output ends too early", mine, theirs);
+            return differ(ret,
+                          right.done && span_length(theirs) == 0
+                              ? "the output lacks the newline at its end"
+                              : "the output ends too early",
+                          mine, theirs);
         if (!wanted)
-            return differ(ret, "the output goes on where it should end", mine, theirs);
+            return differ(ret,
+                          left.done && span_length(mine) == 0
+                              ? "the output ends in a newline that is not expected"
+                              : "the output goes on where it should end",
+                          mine, theirs);
         if (!span_equal(mine, theirs))
-            return differ(ret, "the line is not as expected", mine, theirs);
+            return differ(
+                ret,
+                is_same_but_for_blanks(mine, theirs)
+                    ? "the line is as expected but for blanks, which the rule tokens ignores"
+                    : "the line is not as expected",
+                mine, theirs);
     }
 }
 

@@ -142,10 +142,10 @@ static const char *decide(const struct state *state, size_t total, const struct 
                           const char **ret_detail)
 {
     if (outcome->limit == LIMIT_WALL_CLOCK) {
-        *ret_detail = "the wall clock has expired";
+        *ret_detail = "limit exceeded: wall_clock";
         return "timeout";
     }
-    *ret_detail = outcome->limit == LIMIT_OUTPUT ? "output overflow" : outcome->summary;
+    *ret_detail = outcome->limit == LIMIT_OUTPUT ? "limit exceeded: output" : outcome->summary;
     if (!outcome->success)
         return "error";
     *ret_detail = "the checker's report cannot be read";
@@ -167,6 +167,21 @@ static const char *first_detail(const json_t *assertions)
     return detail;
 }
 
+/* Writes why the first failed assertion did not pass, and how many passed. The reason comes first:
+ * who shows one line of it shows what matters. Of a single assertion that failed the count says
+ * nothing more. */
+static void describe_assertions(const struct state *state, size_t total, char *out, size_t size)
+{
+    const char *why = first_detail(state->assertions);
+    if (why && total == 1)
+        (void)snprintf(out, size, "%s", why);
+    else if (why)
+        (void)snprintf(out, size, "%s (%zu of %zu assertions passed)", why, state->passed, total);
+    else
+        (void)snprintf(out, size, "%zu of %zu assertions passed%s", state->passed, total,
+                       state->is_program ? " (a test program counts as one)" : "");
+}
+
 static int make_score(const char *verdict, const char *detail, const struct state *state,
                       size_t total, struct bench_score *ret)
 {
@@ -174,12 +189,7 @@ static int make_score(const char *verdict, const char *detail, const struct stat
     if (is_verdict(verdict, "pass"))
         return bench_score_pass(ret);
     if (!detail || !*detail) {
-        (void)snprintf(counted, sizeof(counted), "%zu of %zu assertions passed%s", state->passed,
-                       total, state->is_program ? " (a test program counts as one)" : "");
-        const char *why = first_detail(state->assertions);
-        if (why)
-            (void)snprintf(counted + strlen(counted), sizeof(counted) - strlen(counted), ": %s",
-                           why);
+        describe_assertions(state, total, counted, sizeof(counted));
         detail = counted;
     }
     (void)snprintf(code, sizeof(code), "code_exec.%s", verdict);

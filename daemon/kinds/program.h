@@ -57,7 +57,7 @@ struct program_result {
     int signal;       /* 0: none */
     enum limit limit; /* LIMIT_NONE: none was exceeded */
     struct difference difference;
-    struct bytes text;   /* the beginning of its stderr, or what a compiler said */
+    struct bytes text;   /* the two ends of its stderr, or the beginning of a compiler's words */
     struct bytes note;   /* what the checker or the interactor said */
     bool has_difference; /* one that is told */
     bool has_points;
@@ -75,7 +75,8 @@ struct program_unit {
                                       * PROGRAM_EXTRA_FILES more */
     size_t file_count;
     struct limits compile_limits, limits;
-    int artefact; /* owned, sealed; -1: none yet, or it is not compiled */
+    struct bytes script; /* on the stdin of its compiler; borrowed from its language */
+    int artefact;        /* owned, sealed; -1: none yet, or it is not compiled */
 };
 
 #define PROGRAM_EXTRA_FILES 3
@@ -191,6 +192,17 @@ void program_result_deinit(struct program_result *result);
  * -ENOMEM. */
 int program_compare_values(const struct bytes *got, const struct bytes *expected,
                            struct difference *ret);
+
+/* --- program_words.c ---------------------------------------------------------------------- */
+
+/* Room for what program_words() writes, with its NUL. */
+#define PROGRAM_WORDS_MAX 320
+
+/* Writes the words of TEXT that say most of why a program ended, or does not compile, as one line:
+ * the exception that it names, or else the first line that speaks of an error, or else the first
+ * one that says something; with the lines behind it if it only announces them. "" if there are
+ * none. */
+void program_words(const struct bytes *text, bool is_compiler, char out[PROGRAM_WORDS_MAX]);
 
 /* --- program_report.c --------------------------------------------------------------------- */
 

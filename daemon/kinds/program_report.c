@@ -10,8 +10,6 @@
 
 /* Most bytes of an excerpt in the one line that says why a job did not pass. */
 #define SHOWN_BYTES 60
-/* And of a line of its stderr, or of a compiler. */
-#define LINE_SHOWN_BYTES 300
 #define DETAIL_MAX 512
 
 /* The program of the task that said something: a member of results, and for people. */
@@ -151,56 +149,18 @@ static void describe_difference(const struct difference *difference, char *text,
                difference->got.data, shown(&difference->expected), difference->expected.data);
 }
 
-static bool is_blank_line(const char *line, size_t n)
-{
-    while (n > 0 && (*line == ' ' || *line == '\t' || *line == '\r')) {
-        line++;
-        n--;
-    }
-    return n == 0;
-}
-
-/* Finds the line of TEXT, without its line feed, that says most of why a program ended or does not
- * compile: of a traceback of Python the last one, of a compiler's words the first that has an
- * error, else the first that is not blank. Returns its length; 0: there is none. */
-static size_t telling_line(const struct bytes *text, bool is_compiler, const char **ret)
-{
-    static const char traceback[] = "Traceback (most recent call last)";
-    if (text->length == 0)
-        return 0;
-    const char *end = text->data + text->length;
-    size_t found = 0;
-    bool wants_last = false;
-    for (const char *line = text->data; line && line < end;) {
-        const char *feed = memchr(line, '\n', (size_t)(end - line));
-        size_t n = (size_t)((feed ? feed : end) - line);
-        bool is_error = is_compiler && memmem(line, n, "error", strlen("error"));
-        if (!is_blank_line(line, n) && (found == 0 || wants_last || is_error)) {
-            *ret = line;
-            found = n;
-        }
-        if (is_error)
-            break;
-        wants_last |= !is_compiler && n >= strlen(traceback) &&
-                      memcmp(line, traceback, strlen(traceback)) == 0;
-        line = feed ? feed + 1 : NULL;
-    }
-    return found;
-}
-
 static void describe_end(const struct program_result *result, bool is_compiler, char *text,
                          size_t size)
 {
-    const char *line;
-    size_t n = telling_line(&result->text, is_compiler, &line);
-    char what[80];
+    char what[80], words[PROGRAM_WORDS_MAX];
     const struct outcome outcome = {
         .exit_code = result->exit_code, .signal = result->signal, .limit = result->limit};
     outcome_describe(&outcome, what, sizeof(what));
     if (result->exit_code >= 0 || result->signal != 0)
         append(text, size, ": %s", what);
-    if (n > 0)
-        append(text, size, ": %.*s", (int)utf8_cut(line, n, LINE_SHOWN_BYTES), line);
+    program_words(&result->text, is_compiler, words);
+    if (*words)
+        append(text, size, ": %s", words);
 }
 
 static const struct program_result *deciding(const struct program_run *run)
@@ -219,14 +179,16 @@ static void describe(const struct program_run *run, const struct job_spec *spec,
         describe_end(result, true, text, size);
         return;
     }
+    char words[PROGRAM_WORDS_MAX];
     const char *name = spec->program.tests->test[run->failed].name;
+    program_words(&result->note, false, words);
     append(text, size, "test %zu of %zu", run->failed + 1, run->count);
     if (name)
         append(text, size, " (%s)", name);
     if (result->has_difference)
         describe_difference(&result->difference, text, size);
     else if (result->note.length > 0)
-        append(text, size, ": %s: %.*s", helper_name(run), shown(&result->note), result->note.data);
+        append(text, size, ": %s: %s", helper_name(run), words);
     else
         describe_end(result, false, text, size);
 }

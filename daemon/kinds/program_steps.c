@@ -67,7 +67,7 @@ int program_plan_compiler(struct program_run *run, struct program_unit *unit,
     plan->launch = (struct launch){
         .envp = (const char *const *)unit->envp,
         .limits = unit->compile_limits,
-        .input = &nothing,
+        .input = &unit->script,
         .files = unit->files,
         .file_count = unit->file_count,
         .collect = (const char *const *)unit->language->artefact.item,

@@ -148,8 +148,11 @@ int program_unit_init(struct program_unit *unit, const struct program_source *so
                       const struct kind_host *host, enum error_code *ret_code, struct fault *fault)
 {
     int r = find_language(unit, source, host, ret_code, fault);
-    if (r == 0)
+    if (r == 0) {
+        unit->script = (struct bytes){.data = unit->language->compiler,
+                                      .length = strlen(unit->language->compiler)};
         r = make_code(unit, source);
+    }
     if (r == 0)
         r = language_source_name(unit->language, &unit->code, &unit->source, &unit->class_name);
     if (r == 0)

@@ -6,6 +6,7 @@
 #include "proto/shortage.h"
 #include "proto/utf8.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -64,6 +65,35 @@ static int keep_text(struct program_run *run, const char *text, size_t n, size_t
     bytes_deinit(ret);
     *ret = (struct bytes){.data = copy, .length = length};
     return 0;
+}
+
+/* Keeps both ends of TEXT if it is longer than MAX: one runtime names the failure first, another
+ * last. 0 or -ENOMEM. */
+static int keep_ends(struct program_run *run, const char *text, size_t n, size_t max,
+                     struct bytes *ret)
+{
+    static const char gap[7] = "\n[...]\n"; /* without a NUL */
+    char both[MAX(PROGRAM_STDERR_MAX, PROGRAM_NOTE_MAX)];
+    assert(max <= sizeof(both));
+    if (n <= max)
+        return keep_text(run, text, n, max, ret);
+    size_t head = utf8_cut(text, n, max / 2), tail = max - head - sizeof(gap);
+    for (int i = 0; i < 3 && ((unsigned char)text[n - tail] & 0xc0) == 0x80; i++)
+        tail--; /* begin with a whole character */
+    memcpy(both, text, head);
+    memcpy(both + head, gap, sizeof(gap));
+    memcpy(both + head + sizeof(gap), text + n - tail, tail);
+    return keep_text(run, both, head + sizeof(gap) + tail, max, ret);
+}
+
+/* Keeps what the program under test wrote to stderr. 0 or -ENOMEM. */
+static int keep_stderr(struct program_run *run, const struct slot_result *result,
+                       const struct outcome *outcome, struct program_result *test)
+{
+    if (result->end == SLOT_END_NOT_STARTED)
+        return keep_text(run, outcome->stderr_text, outcome->stderr_length, PROGRAM_STDERR_MAX,
+                         &test->text);
+    return keep_ends(run, result->err->data, result->err->length, PROGRAM_STDERR_MAX, &test->text);
 }
 
 /* Drops the excerpts if there is no room for them: the verdict and the line stay. */
@@ -335,8 +365,7 @@ int program_take_test(struct program_run *run, const struct job_spec *spec,
         }
     }
     if (test->verdict != PROGRAM_PASS)
-        r = keep_text(run, outcome.stderr_text, outcome.stderr_length, PROGRAM_STDERR_MAX,
-                      &test->text);
+        r = keep_stderr(run, result, &outcome, test);
     if (r < 0)
         return r;
     keep_outcome(run, &outcome);
@@ -412,7 +441,7 @@ static int keep_note(struct program_run *run, const struct slot_result *result,
         outcome_describe(outcome, what, sizeof(what));
         return keep_text(run, what, strlen(what), PROGRAM_NOTE_MAX, &test->note);
     }
-    return keep_text(run, words->data, words->length, PROGRAM_NOTE_MAX, &test->note);
+    return keep_ends(run, words->data, words->length, PROGRAM_NOTE_MAX, &test->note);
 }
 
 int program_take_check(struct program_run *run, const struct job_spec *spec,
@@ -541,8 +570,7 @@ int program_take_interaction(struct program_run *run, const struct job_spec *spe
         test->signal = 0;
     }
     if (test->verdict != PROGRAM_PASS)
-        r = keep_text(run, pair.of_program.stderr_text, pair.of_program.stderr_length,
-                      PROGRAM_STDERR_MAX, &test->text);
+        r = keep_stderr(run, &pair.program, &pair.of_program, test);
     if (r < 0)
         return r;
     keep_outcome(run, &pair.of_program);

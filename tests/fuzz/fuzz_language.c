@@ -104,6 +104,7 @@ static void check_round_trip(const struct language *language)
             write_key(stream, language_key_at(i), language);
     write_program(stream, LANGUAGE_HELLO, language->hello);
     write_program(stream, LANGUAGE_SUM, language->sum);
+    write_program(stream, LANGUAGE_COMPILER, language->compiler);
     CHECK(fclose(stream) == 0);
     if (!fits_in_lines(text))
         return;
@@ -119,6 +120,7 @@ static void check_round_trip(const struct language *language)
     }
     CHECK(strcmp(language->hello, again.item->hello) == 0);
     CHECK(strcmp(language->sum, again.item->sum) == 0);
+    CHECK(strcmp(language->compiler, again.item->compiler) == 0);
 }
 
 /* --- oracles --------------------------------------------------------------------------------- */

@@ -35,8 +35,9 @@ def assert_verdict(result, verdict, score=0, detail=None):
     (mode,) = result["score"]["failure_modes"]
     assert (mode["code"], mode["severity"]) == (f"code_exec.{verdict}", "block")
     if detail is not None:
-        if verdict == "assertion_fail":  # the detail ends with that of the first failed assertion
-            detail += next((f": {text}" for text in details(result) if text), "")
+        why = next((text for text in details(result) if text), "")
+        if verdict == "assertion_fail" and why:  # the detail begins with that of the first failed assertion
+            detail = why if " of 1 " in detail else f"{why} ({detail})"
         assert mode["detail"] == detail, result
 
 

@@ -35,6 +35,18 @@ def test_pass(client):
     assert result["assertions"] == [{"passed": True}, {"passed": True}]
 
 
+def test_where_long_values_differ(client):
+    """Both are shown from where they begin to differ, not from their equal beginnings."""
+    code = "def f(n, at): return [0 if i == at else i for i in range(n)]"
+    result = judge(client, code, "assert f(300, 250) == list(range(300))", "assert f(99, 98) == 7", "assert 'x' * 90 in f(0, 0)")
+    located, beginnings, _ = details(result)
+    got, expected = located.removeprefix("got ").split(", expected ")
+    assert got.startswith("...") and ", 249, 0, 251, " in got and got.endswith("...")
+    assert expected.startswith("...") and ", 249, 250, 251, " in expected and expected.endswith("...")
+    assert got.index("249, 0") == expected.index("249, 250") and len(located) <= 200
+    assert beginnings.startswith("got [0, 1, 2, ") and beginnings.endswith("..., expected 7")
+
+
 def test_failed_assertions_tell_why_and_end_nothing(client):
     code = "def f(x):\n    if x == 9: raise KeyError('nine')\n    return x"
     result = judge(
@@ -178,7 +190,7 @@ def test_what_the_library_imports_for_itself(client):
 def test_output_overflow(client):
     code = "def f():\n    while True: print('x' * 65536)"
     result = judge(client, code, "assert True", "assert f() is None", limits={"output_bytes": 65536})
-    assert_verdict(result, "error", 0.5, "output overflow")
+    assert_verdict(result, "error", 0.5, "limit exceeded: output")
     assert result["outcome"]["limit_exceeded"] == "output"
 
 

@@ -91,6 +91,7 @@ def make_place(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "check.py").write_text("import sys; assert open(sys.argv[1]).read() == '4'")
     (tmp_path / "main.cpp").write_text("#include <iostream>\nint main() { int n; std::cin >> n; std::cout << n << '\\n'; }\n")
+    (tmp_path / "check.cpp").write_text("int main() { return 0; }\n")
     (tmp_path / "tests" / "1.in").write_text("7\n")
     (tmp_path / "tests" / "1.ans").write_text("7\n")
     open_up(tmp_path)

@@ -115,6 +115,44 @@ def test_a_crash_is_a_runtime_error(client):
     assert detail(result) == "test 1 of 1: signal 11 (SIGSEGV)"
 
 
+def test_the_reason_is_found_behind_much_output(client):
+    """One runtime names what happened first, another last: both ends of stderr are kept."""
+    code = "import sys\nprint('first', file=sys.stderr)\nprint('\\u00e9' * 20000, file=sys.stderr)\n{}[1]"
+    result = client.run(program(code))
+    assert detail(result) == "test 1 of 1: exit status 1: KeyError: 1"
+    kept = result["tests"][0]["stderr"]
+    assert kept.startswith("first\n") and "\n[...]\n" in kept and kept.endswith("KeyError: 1\n")
+    assert 2040 < len(kept.encode()) <= 2048 and "\ufffd" not in kept
+
+
+def test_the_reason_of_a_program_in_javascript(client):
+    if not os.access("/usr/bin/node", os.X_OK):
+        pytest.skip("no node on this host")
+    for code, reason in (
+        ("require('node:assert').strictEqual(1, 2)", r"AssertionError .*: 1 !== 2"),
+        ("foo(1)", "ReferenceError: foo is not defined"),
+        ("let x = = 1", r"SyntaxError: Unexpected token '='"),
+    ):
+        assert re.fullmatch("test 1 of 1: exit status 1: " + reason, detail(client.run(program(code, language="javascript"))))
+
+
+@pytest.mark.skipif(not os.access("/usr/bin/tsc", os.X_OK), reason="there is no tsc (node-typescript)")
+def test_typescript_knows_the_names_of_node(client):
+    """The usual ways to read stdin compile, and so does what declares the names itself; a mistake does not."""
+    limits = {"wall_clock": 300, "cpu": 300}
+    for code, verdict in (
+        ("import * as fs from 'fs';\nconst n: number = Number(fs.readFileSync(0, 'utf8'));\nconsole.log(n * 2);", "pass"),
+        ("const fs = require('fs');\nprocess.stdout.write(String(2 * Number(fs.readFileSync(0, 'utf8'))));", "pass"),
+        ("declare var require: any;\nconsole.log(2 * Number(require('fs').readFileSync(0, 'utf8')));", "pass"),
+        ("const n: number = require('fs').readFileSync(0, 'utf8');\nconst text: string = 5;", "compile_error"),
+        ("import * as none from 'nonesuch';\nconsole.log(none);", "compile_error"),
+    ):
+        test = [{"input": "21\n", "output": "42\n"}]
+        result = client.run(program(code, test, "typescript", limits={"wall_clock": 60}, compile_limits=limits))
+        assert result["verdict"] == verdict, (code, result)
+    assert "Cannot find module 'nonesuch'" in detail(result)
+
+
 def test_a_right_output_does_not_make_up_for_a_bad_end(client):
     assert client.run(program(ADD + "raise SystemExit(3)"))["verdict"] == "runtime_error"
 
@@ -643,6 +681,7 @@ def test_a_checker_that_fails_is_no_fault_of_the_program(client):
         result = client.run(program(ADD, checker=checker, limits={"wall_clock": 3}))
         expected = "wrong_answer" if "none" in code else "error"  # Python's own status is 1
         assert result["verdict"] == expected and words in result["tests"][0]["checker"], code
+    assert detail(result).startswith("test 1 of 1: checker: FileNotFoundError: [Errno 2] ")
 
 
 def test_no_checker_runs_for_a_program_that_failed(client):

@@ -590,6 +590,32 @@ def test_changed_cases_are_not_paired(place):
     assert "**The rubric of t has changed.**" in markdown
 
 
+def test_all_failures_are_listed_on_request(place):
+    """The examples of a failure mode are few and short; the list has all, and each reason as a whole."""
+    reason = "got " + "[1, 2] " * 30 + "expected \x1b[31mred"
+    modes = [{"code": "wrong", "severity": "block", "detail": reason}]
+    lines = [result(f"case{n}", 0, modes=modes) for n in range(5)]
+    place.write("r.jsonl", *lines, result("good", 1), error("lost"))
+    assert "case4" not in place.run("r.jsonl").stdout
+    done = place.run("--failures", "r.jsonl")
+    text = done.stdout.split("\n6 results that did not pass\n")[1].split("\n\n")[0]
+    ids = re.findall(r"^  (\S+)  (\S+)$", text, re.MULTILINE)
+    assert ids == [*((f"case{n}", "wrong") for n in range(5)), ("lost", "internal")]
+    assert " ".join(text.split()).count(reason.replace("\x1b", "\\x1b")) == 5 and "the disk is full" in text
+    assert "good" not in text and max(map(len, text.splitlines())) < 80
+    place.run("r.jsonl", "--failures", "--json", "-o", "r.txt")
+    assert "6 results that did not pass" in (place.directory / "r.txt").read_text()
+    done = place.run("--failures", "--json", "r.jsonl")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("rubricctl: --failures lists them in text, and none is written")
+
+
+def test_a_long_reason_is_shown_as_a_whole(place):
+    reason = "got " + "[1, 2] " * 20 + "expected nothing"
+    place.write("r.jsonl", result("a", 0, modes=[{"code": "wrong", "severity": "block", "detail": reason}]))
+    assert reason in " ".join(place.run("r.jsonl").stdout.split())
+
+
 def test_crashed_rubrics_are_told_from_wrong_answers(place):
     """The score of 0 is the bench's fault, not the answer's."""
     crash = {"code": "rubric.malformed_output", "severity": "block", "detail": "exit status 1"}

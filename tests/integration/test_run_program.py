@@ -119,6 +119,65 @@ def test_rules_of_comparing(daemon, task):
     assert 'unknown rule "floats"; there are exact, lines, tokens' in done.stderr
 
 
+def test_a_newline_at_the_end_is_named(daemon, task):
+    (task / "tests" / "1.out").write_text("2")
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", "--compare", "exact")
+    assert table(done.stdout) == (
+        [("1", "wrong answer")],
+        [
+            "    line 2: the output ends in a newline that is not expected",
+            "2 tests behind the first failure not run; --all runs all",
+            "0 of 3 passed",
+        ],
+    )
+
+
+CHECK = """import sys
+_, got, answer = (open(name).read().split() for name in sys.argv[1:])
+if sorted(got) != sorted(answer):
+    sys.exit("not the same numbers: " + got[0])
+"""
+
+
+def test_a_checker_judges(daemon, task):
+    path, checker = source(task, "n = int(input())\nprint(2 * n if n < 10 else 'x')\n"), source(task, CHECK, "check.py")
+    done = run_program(daemon, path, "-t", task / "tests", "--checker", checker)
+    assert done.returncode == 1, done.stderr
+    assert table(done.stdout) == (
+        [("1", "pass"), ("2", "pass"), ("10", "wrong answer")],
+        ["    checker:", "    not the same numbers: x", "2 of 3 passed"],
+    )
+
+
+@needs_gcc
+def test_a_checker_finds_the_library_beside_it(daemon, task):
+    folder = task / "judge"
+    folder.mkdir()
+    (folder / "testlib.h").write_text("enum { _fail = 3 };\n")
+    checker = source(folder, '#include "testlib.h"\nint main(void) { return _fail; }\n', "check.c")
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", "--checker", checker)
+    assert (done.returncode, done.stderr) == (4, "")
+    assert table(done.stdout)[0] == [("1", "error")] and "    exit status 3" in done.stdout.splitlines()
+
+
+def test_an_interactor_judges(daemon, task):
+    code = "import sys\nn = open(sys.argv[1]).read()\nprint(n, flush=True)\nsys.exit(input() != str(2 * int(n)))\n"
+    interactor = source(task, code, "talk.py")
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", "--interactor", interactor)
+    assert (done.returncode, done.stderr) == (0, "") and "3 of 3 passed" in done.stdout
+    done = run_program(daemon, source(task, "print(input())"), "-t", task / "tests", "--interactor", interactor)
+    assert done.returncode == 1 and table(done.stdout)[0] == [("1", "wrong answer")]
+
+
+def test_who_judges_is_said_once(daemon, task):
+    path, checker = source(task, DOUBLE), source(task, CHECK, "check")
+    done = run_program(daemon, path, "-t", task / "tests", "--checker", checker, "--compare", "tokens")
+    assert done.returncode == 2 and "give one of --compare, --checker and --interactor" in done.stderr
+    done = run_program(daemon, path, "-t", task / "tests", "--checker", checker)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("/check: its name does not tell its language; give it an ending that does, as in check.cpp\n")
+
+
 @needs_gcc
 def test_compile_error(daemon, task):
     """The compiler's words name the user's file, as its user did."""
@@ -298,7 +357,7 @@ def test_watch_runs_again(daemon, task):
         source(task, "", "other.py")
         (task / "new.py").write_text(DOUBLE)
         (task / "new.py").rename(path)
-        watched.wait_for(f"^rubricctl: {path} was written: running again\n")
+        watched.wait_for(rf"^rubricctl: \d\d:\d\d:\d\d {path} has changed: running again\n")
         watched.wait_for("3 of 3 passed\n")
         watched.wait_for("Ctrl-C ends\n")
         path.unlink()
@@ -310,13 +369,28 @@ def test_watch_runs_again(daemon, task):
         assert watched.read() == ""
 
 
+def test_watch_sees_the_tests_and_the_checker(daemon, task):
+    checker = source(task, "import sys\nsys.exit(1)\n", "check.py")
+    with Watched(daemon, source(task, DOUBLE), "-t", task / "tests", "--checker", checker) as watched:
+        watched.wait_for("0 of 3 passed\n")
+        watched.wait_for("Ctrl-C ends\n")
+        source(task, "", "check.py")
+        watched.wait_for(f"^rubricctl: .* {checker} has changed: running again\n")
+        watched.wait_for("3 of 3 passed\n")
+        watched.wait_for("Ctrl-C ends\n")
+        (task / "tests" / "10.in").rename(task / "10.in")
+        (task / "tests" / "10.out").unlink()
+        watched.wait_for(f"^rubricctl: .* {task / 'tests'} has changed: running again\n")
+        watched.wait_for("2 of 2 passed\n")
+
+
 def test_watch_leaves_a_run_that_has_become_old(daemon, task):
     """The job that runs is ended; nobody waits for its time to be up."""
     path = source(task, "import time\ntime.sleep(200)\n")
     with Watched(daemon, path, "-t", task / "tests", "--time", "250") as watched:
         wait_until(lambda: is_running(daemon), "the first run has begun")
         source(task, DOUBLE)
-        watched.wait_for("^rubricctl: .* was written: running again\n")
+        watched.wait_for("^rubricctl: .* has changed: running again\n")
         watched.wait_for("3 of 3 passed\n")
         watched.process.send_signal(signal.SIGTERM)
         assert watched.process.wait(DEADLINE) == 130

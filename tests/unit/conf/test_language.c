@@ -176,6 +176,16 @@ static void test_least(void **state)
     assert_int_equal(x->time_factor, LANGUAGE_FACTOR_ONE);
     assert_int_equal(x->memory_status, 0);
     assert_string_equal(x->sum, "");
+    assert_string_equal(x->compiler, "");
+}
+
+static void test_script_of_the_compiler(void **state)
+{
+    const struct language *x =
+        read_good(*state, HEAD "[compile]\ncommand = y - {source}\nartefact = out\n"
+                               "[compiler]\n|compile(); // \"it\"\n" RUN HELLO);
+    assert_words(&x->compile, "y - {source}");
+    assert_string_equal(x->compiler, "compile(); // \"it\"\n");
 }
 
 static void test_digest_is_of_the_bytes(void **state)
@@ -206,6 +216,8 @@ static void test_missing(void **state)
         "for",
         "x.conf:6: [compile] wall_clock: there is no [compile] command that it could be "
         "for");
+    ASSERT_MISTAKES(*state, HEAD "[compiler]\n|compile\n" RUN HELLO,
+                    "x.conf: [compiler]: there is no [compile] command that it could be for");
 }
 
 static void test_lines(void **state)
@@ -478,12 +490,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        TEST(test_everything),   TEST(test_least),        TEST(test_digest_is_of_the_bytes),
-        TEST(test_missing),      TEST(test_lines),        TEST(test_names),
-        TEST(test_values),       TEST(test_placeholders), TEST(test_words),
-        TEST(test_least_heap),   TEST(test_time),         TEST(test_directory),
-        TEST(test_taken_names),  TEST(test_bad_files),    TEST(test_too_many),
-        TEST(test_no_directory), TEST(test_built_in),
+        TEST(test_everything),
+        TEST(test_least),
+        TEST(test_script_of_the_compiler),
+        TEST(test_digest_is_of_the_bytes),
+        TEST(test_missing),
+        TEST(test_lines),
+        TEST(test_names),
+        TEST(test_values),
+        TEST(test_placeholders),
+        TEST(test_words),
+        TEST(test_least_heap),
+        TEST(test_time),
+        TEST(test_directory),
+        TEST(test_taken_names),
+        TEST(test_bad_files),
+        TEST(test_too_many),
+        TEST(test_no_directory),
+        TEST(test_built_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

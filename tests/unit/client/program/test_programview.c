@@ -68,11 +68,41 @@ static void test_first_differences(void **state)
         "    line 3\n"
         "    got       5 7\n"
         "    expected  5 8\n"
+        "                ^\n"
         "2       12ms     3.4 MiB  wrong answer\n"
         "    line 1: the output ends too early\n"
         "    got       (nothing)\n"
         "    expected  x\n"
         "0 of 2 passed\n");
+}
+
+/* The marker stands beneath the first character that differs, whatever is shown before it. */
+static void test_where_lines_differ(void **state)
+{
+    (void)state;
+    expect_view("{'verdict': 'wrong_answer', 'tests': [{'verdict': 'wrong_answer', " USAGE
+                ", 'difference': {'got': '\\u00e9\\t1 3  6', 'expected': '\\u00e9\\t1 3 6'}}, "
+                "{'verdict': 'wrong_answer', " USAGE
+                ", 'difference': {'got': 'a\\u00e9', 'expected': 'a\\u00e8'}}, {'verdict': "
+                "'wrong_answer', " USAGE ", 'difference': {'got': 'ab', 'expected': 'abc'}}]}",
+                "['1', '2', '3']", &plain,
+                "test    time      memory  verdict\n"
+                "1       12ms     3.4 MiB  wrong answer\n"
+                "    \n"
+                "    got       \xc3\xa9\\t1 3  6\n"
+                "    expected  \xc3\xa9\\t1 3 6\n"
+                "                     ^\n"
+                "2       12ms     3.4 MiB  wrong answer\n"
+                "    \n"
+                "    got       a\xc3\xa9\n"
+                "    expected  a\xc3\xa8\n"
+                "               ^\n"
+                "3       12ms     3.4 MiB  wrong answer\n"
+                "    \n"
+                "    got       ab\n"
+                "    expected  abc\n"
+                "                ^\n"
+                "0 of 3 passed\n");
 }
 
 static void test_ends(void **state)
@@ -81,8 +111,10 @@ static void test_ends(void **state)
     expect_view("{'verdict': 'runtime_error', 'tests': [{'verdict': 'runtime_error', " USAGE
                 ", 'exit_code': 1, 'stderr': 'a\\nb\\nc\\nd\\ne\\nf\\n'}, {'verdict': "
                 "'runtime_error', " USAGE ", 'signal': 11}, {'verdict': 'timeout', " USAGE
-                ", 'signal': 9, 'limit_exceeded': 'wall_clock', 'stderr': 'one'}]}",
-                "['1', '2', '3', '4']", &plain,
+                ", 'signal': 9, 'limit_exceeded': 'wall_clock', 'stderr': 'one'}, {'verdict': "
+                "'timeout', 'usage': {'wall_clock_ms': 1900, 'max_rss_bytes': 3565158, "
+                "'cpu_wait_ms': 1400}, 'limit_exceeded': 'wall_clock'}]}",
+                "['1', '2', '3', '4', '5']", &plain,
                 "test    time      memory  verdict\n"
                 "1       12ms     3.4 MiB  runtime error\n"
                 "    exit status 1\n"
@@ -97,8 +129,11 @@ static void test_ends(void **state)
                 "3       12ms     3.4 MiB  timeout\n"
                 "    limit exceeded: wall_clock\n"
                 "    one\n"
+                "4       1.9s     3.4 MiB  timeout\n"
+                "    limit exceeded: wall_clock\n"
+                "    it waited 1.4s for a CPU, which does not count\n"
                 "1 test behind the first failure not run; --all runs all\n"
-                "0 of 4 passed\n");
+                "0 of 5 passed\n");
 }
 
 static void test_compile_error(void **state)
@@ -200,10 +235,15 @@ static void test_users_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_users_name),         cmocka_unit_test(test_all_pass),
-        cmocka_unit_test(test_first_differences),  cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_compile_error),      cmocka_unit_test(test_terminal_obeys_nothing),
-        cmocka_unit_test(test_long_lines_are_cut), cmocka_unit_test(test_colours),
+        cmocka_unit_test(test_users_name),
+        cmocka_unit_test(test_all_pass),
+        cmocka_unit_test(test_first_differences),
+        cmocka_unit_test(test_where_lines_differ),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_compile_error),
+        cmocka_unit_test(test_terminal_obeys_nothing),
+        cmocka_unit_test(test_long_lines_are_cut),
+        cmocka_unit_test(test_colours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,6 +164,29 @@ static void test_tail(void **state)
     assert_tail("\xC3\xA4\xC3\xB6\xC3\xBC", 9, 3, "\xC3\xBC");
 }
 
+static void expect_block(const char *text, size_t columns, const char *expected)
+{
+    char *written = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&written, &length);
+    text_put_block(out, text, 2, columns);
+    (void)fclose(out);
+    assert_string_equal(written, expected);
+    free(written);
+}
+
+static void test_block(void **state)
+{
+    (void)state;
+    expect_block("", 8, "  \n");
+    expect_block("one two", 9, "  one two\n");
+    expect_block("one two", 8, "  one\n  two\n");
+    expect_block("one twothreefour", 8, "  one\n  twothr\n  eefour\n");
+    /* Neither characters nor what stands for one are cut. */
+    expect_block("\xc3\xa9\xc3\xa9\xc3\xa9\x1b", 6, "  \xc3\xa9\xc3\xa9\xc3\xa9\n  \\x1b\n");
+    expect_block("ab", 1, "  a\n  b\n");
+}
+
 static void test_wrapped(void **state)
 {
     (void)state;
@@ -182,7 +205,7 @@ int main(void)
         cmocka_unit_test(test_duration), cmocka_unit_test(test_size),
         cmocka_unit_test(test_brief),    cmocka_unit_test(test_control_characters),
         cmocka_unit_test(test_fit),      cmocka_unit_test(test_wrapped),
-        cmocka_unit_test(test_tail),
+        cmocka_unit_test(test_tail),     cmocka_unit_test(test_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

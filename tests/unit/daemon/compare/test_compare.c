@@ -300,10 +300,18 @@ static void check_told(const char *rule, const char *got, const char *expected, 
 static void test_first_difference(void **state)
 {
     (void)state;
-    check_told("exact", "a\nb", "a\nb\n", 2, "", "", "the output ends too early");
     check_told("lines", "a\nb \nc", "a\nb\nd", 3, "c", "d", "the line is not as expected");
     check_told("lines", "a\n", "a\nb\n", 1, "", "b", "the output ends too early");
     check_told("lines", "a\nb\n", "a\n", 2, "b", "", "the output goes on where it should end");
+    check_told("exact", "a\nb\n", "a\nb", 3, "", "",
+               "the output ends in a newline that is not expected");
+    check_told("exact", "a\nb", "a\nb\n", 2, "", "", "the output lacks the newline at its end");
+    check_told("exact", "a\n\n", "a", 2, "", "", "the output goes on where it should end");
+    check_told("exact", "a", "a\nb", 1, "", "b", "the output ends too early");
+    check_told("lines", "1 3  6", "1 3 6", 1, "1 3  6", "1 3 6",
+               "the line is as expected but for blanks, which the rule tokens ignores");
+    check_told("exact", "1 \n", "1\n", 1, "1 ", "1",
+               "the line is as expected but for blanks, which the rule tokens ignores");
     check_told("tokens", "1 2\n3 4", "1\n2 3 5", 2, "4", "5", "the word is not as expected");
     check_told("float:0,0", "1\n2.5", "1 2", 2, "2.5", "2",
                "the word is not as expected, nor a number close enough to it");

@@ -789,8 +789,8 @@ static void test_code_exec_fail(void **state)
                     "{'passed':false,'detail':'AssertionError'},{'passed':true},{'passed':true}],"
                     "'score':{'passed':false,'score':0.75," CODE_EXEC_MODE(
                         "assertion_fail",
-                        "3 of 4 assertions passed: AssertionError") ",'outcome':{'success':true,'"
-                                                                    "stderr':'what it wrote\\n'}}",
+                        "AssertionError (3 of 4 assertions passed)") ",'outcome':{'success':true,'"
+                                                                     "stderr':'what it wrote\\n'}}",
                     "code_exec.assertion_fail", 0.75);
     set_output(f, "{'verdict':'syntax_error','detail':'line 1'}\n", "why\n");
     f->spec.code_exec.shared = true;
@@ -814,7 +814,7 @@ static void test_code_exec_ended(void **state)
         CODE_EXEC
         "'verdict':'timeout','assertions':[{'passed':true}],'score':{'passed':false,"
         "'score':0," CODE_EXEC_MODE(
-            "timeout", "the wall clock has expired") ","
+            "timeout", "limit exceeded: wall_clock") ","
                                                      "'outcome':{'limit_exceeded':'wall_clock','"
                                                      "signal':9,'stderr':'why\\n'}}",
         "code_exec.timeout", 0);
@@ -824,8 +824,9 @@ static void test_code_exec_ended(void **state)
         CODE_EXEC
         "'verdict':'error','assertions':[{'passed':true}],'score':{'passed':false,"
         "'score':0.5," CODE_EXEC_MODE(
-            "error", "output overflow") ","
-                                        "'outcome':{'limit_exceeded':'output','stderr':'why\\n'}}",
+            "error",
+            "limit exceeded: output") ","
+                                      "'outcome':{'limit_exceeded':'output','stderr':'why\\n'}}",
         "code_exec.error", 0.5);
     f->result.killed = SLOT_KILL_NONE;
     f->result.wait_status = SIGSEGV;

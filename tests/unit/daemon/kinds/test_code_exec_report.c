@@ -140,18 +140,17 @@ static void test_pass(void **state)
 static void test_assertion_fail(void **state)
 {
     (void)state;
-    check(F FAIL, 1, "assertion_fail", "0 of 1 assertions passed: no", 0, "0");
-    check(T F T T FAIL, 4, "assertion_fail", "3 of 4 assertions passed: no", 0.75, "1011");
-    check(T F "{'verdict':'assertion_fail'}\n", 2, "assertion_fail", "1 of 2 assertions passed: no",
-          0.5, "10");
+    check(F FAIL, 1, "assertion_fail", "no", 0, "0");
+    check(T F T T FAIL, 4, "assertion_fail", "no (3 of 4 assertions passed)", 0.75, "1011");
+    check(T F "{'verdict':'assertion_fail'}\n", 2, "assertion_fail",
+          "no (1 of 2 assertions passed)", 0.5, "10");
     /* The detail is that of the first failed assertion that has one. */
-    check("{'passed':false}\n" F F FAIL, 3, "assertion_fail", "0 of 3 assertions passed: no", 0,
+    check("{'passed':false}\n" F F FAIL, 3, "assertion_fail", "no (0 of 3 assertions passed)", 0,
           "000");
     check(F T "{'verdict':'assertion_fail','detail':'given'}\n", 2, "assertion_fail", "given", 0.5,
           "01");
     /* A detail that is not a string is ignored. */
-    check(F "{'verdict':'assertion_fail','detail':7}\n", 1, "assertion_fail",
-          "0 of 1 assertions passed: no", 0, "0");
+    check(F "{'verdict':'assertion_fail','detail':7}\n", 1, "assertion_fail", "no", 0, "0");
 }
 
 #define REVISE(n) "{'revised':" #n ",'detail':'later'}\n"
@@ -161,8 +160,8 @@ static void test_revised(void **state)
 {
     (void)state;
     static const char fail[] = T T REVISE(1) FAIL;
-    check(fail, 2, "assertion_fail", "1 of 2 assertions passed: later", 0.5, "10");
-    check(T T REVISE(0) REVISE(1) FAIL, 2, "assertion_fail", "0 of 2 assertions passed: later", 0,
+    check(fail, 2, "assertion_fail", "later (1 of 2 assertions passed)", 0.5, "10");
+    check(T T REVISE(0) REVISE(1) FAIL, 2, "assertion_fail", "later (0 of 2 assertions passed)", 0,
           "00");
     check(T "{'revised':0}\n" FAIL, 1, "assertion_fail", "0 of 1 assertions passed", 0, "0");
     check(T REVISE(0) PASS, 1, "error", UNREADABLE, 0, "0");
@@ -189,7 +188,7 @@ static void test_error(void **state)
     (void)state;
     check("{'verdict':'error','detail':'signal 11'}\n", 2, "error", "signal 11", 0, "");
     check(T "{'verdict':'error','detail':'it is lost'}\n", 4, "error", "it is lost", 0.25, "1");
-    check(T F "{'verdict':'error','detail':''}\n", 2, "error", "1 of 2 assertions passed: no", 0.5,
+    check(T F "{'verdict':'error','detail':''}\n", 2, "error", "no (1 of 2 assertions passed)", 0.5,
           "10");
 }
 
@@ -222,7 +221,7 @@ static void test_wall_clock(void **state)
     };
     struct outcome outcome = ended(0, SIGKILL, LIMIT_WALL_CLOCK, "the summary");
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct expected expected = {"timeout", "the wall clock has expired", 0,
+        struct expected expected = {"timeout", "limit exceeded: wall_clock", 0,
                                     cases[i].assertions};
         check_outcome(cases[i].out, 2, outcome, expected);
     }
@@ -242,13 +241,13 @@ static void test_bad_end(void **state)
         for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
             if (limit == LIMIT_WALL_CLOCK)
                 continue;
-            expected.detail = limit == LIMIT_OUTPUT ? "output overflow" : summary;
+            expected.detail = limit == LIMIT_OUTPUT ? "limit exceeded: output" : summary;
             check_outcome(reports[i], 2, ended(0, SIGKILL, limit, summary), expected);
             check_outcome(reports[i], 2, ended(0, 0, limit, summary), expected);
         }
     }
     check_outcome(T, 4, ended(0, SIGKILL, LIMIT_OUTPUT, summary),
-                  (struct expected){"error", "output overflow", 0.25, "1"});
+                  (struct expected){"error", "limit exceeded: output", 0.25, "1"});
     check_outcome("", 4, ended(1, 0, LIMIT_NONE, summary),
                   (struct expected){"error", summary, 0, ""});
     check_outcome("", 4, ended(1, 0, LIMIT_NONE, ""),
