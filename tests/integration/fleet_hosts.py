@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -284,10 +285,10 @@ def outputs(path):
 
 
 def read_until(stream, text):
-    """Reads lines of a pipe until one has TEXT; returns them all."""
-    seen = ""
+    """Reads lines of a pipe until one has TEXT; returns them all. A batch that waits says so again and again."""
+    seen, end = "", time.monotonic() + DEADLINE
     while text not in seen:
-        ready = select.select([stream], [], [], DEADLINE)[0]
+        ready = select.select([stream], [], [], max(end - time.monotonic(), 0))[0]
         line = stream.readline() if ready else ""
         assert line, f"no {text!r} in {seen!r}"
         seen += line
