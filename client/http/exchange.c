@@ -68,7 +68,7 @@ struct exchange *exchange_free(struct exchange *exchange)
     end_work(exchange);
     drop_body(exchange);
     gateway_hold(exchange->gateway, exchange->share, exchange->held, 0);
-    gateway_wait_no_more(exchange->gateway, &exchange->waiter);
+    waiter_wait_no_more(&exchange->waiter);
     evbuffer_free(exchange->out);
     exchange->conn->exchange = NULL;
     exchange->gateway->exchanges--;
