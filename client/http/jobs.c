@@ -171,6 +171,20 @@ static void drop_priority(json_t *job)
         (void)json_object_del(job, "priority");
 }
 
+/* The daemon does not see the client's id, so its bound is checked here: nothing else counts what
+ * ids take. 0 or -EINVAL with FAULT. */
+static int check_id(const json_t *id, struct fault *fault)
+{
+    size_t n = json_string_length(id);
+    if (!id)
+        return 0;
+    if (!json_is_string(id))
+        return fault_set(fault, "id: expected a string, got %s", json_type_name(id));
+    if (n == 0 || n > REQUEST_ID_MAX)
+        return fault_set(fault, "id: expected 1 to %d bytes, got %zu", REQUEST_ID_MAX, n);
+    return 0;
+}
+
 /* Makes the text of the job, without its id, which *RET_TAG keeps. 0; -EINVAL or -EBADMSG with
  * FAULT; -ENOMEM. */
 static int read_job(const char *text, size_t n, size_t line, const json_t *limits,
@@ -184,8 +198,7 @@ static int read_job(const char *text, size_t n, size_t line, const json_t *limit
         return r;
     struct tag *tag = calloc(1, sizeof(*tag));
     json_t *id = json_object_get(job, "id");
-    if (id && !json_is_string(id))
-        r = fault_set(fault, "id: expected a string, got %s", json_type_name(id));
+    r = check_id(id, fault);
     if (tag && r == 0) {
         tag->line = line;
         tag->text = text;
