@@ -183,3 +183,14 @@ def test_requests_that_wait_take_no_more_than_their_text(daemon, start, path, re
         # With its text it takes what libmicrohttpd has for a connection.
         assert peak(gateway) - before < 60 * (3 * len(body) + (64 << 10)) or SANITIZED
         assert jobs_of(daemon) == 1
+
+
+def test_a_job_that_has_no_room(start):
+    """It may be larger than its request, which was small enough not to count."""
+    gateway = start("bodies_bytes=64K")
+    files = {str(i): "" for i in range(5000)}
+    body = json.dumps({"code": "", "language": "python", "files": files}, separators=(",", ":"))
+    assert len(body) < SMALL
+    status, headers, answer = gateway.request("POST", "/run_code", body, {"Content-Type": "application/json"})
+    assert (status, "Retry-After" in headers) == (503, True) and b"there is no room for the job now" in answer
+    assert gateway.post("/run_code", {"code": "print(1)", "language": "python"})[1]["run_result"]["stdout"] == "1\n"
