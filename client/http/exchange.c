@@ -68,7 +68,7 @@ struct exchange *exchange_free(struct exchange *exchange)
     end_work(exchange);
     drop_body(exchange);
     gateway_hold(exchange->gateway, exchange->share, exchange->held, 0);
-    gateway_wait_no_more(exchange->gateway, &exchange->waiter);
+    waiter_wait_no_more(&exchange->waiter);
     evbuffer_free(exchange->out);
     exchange->conn->exchange = NULL;
     exchange->gateway->exchanges--;
@@ -110,6 +110,31 @@ unsigned exchange_take_body(struct exchange *exchange, const char *data, size_t 
     memcpy(exchange->body + exchange->body_length, data, n);
     exchange->body_length = wanted;
     return 0;
+}
+
+bool exchange_replace_body(struct exchange *exchange, struct bytes *take_text)
+{
+    _cleanup_bytes_ struct bytes text = TAKE_STRUCT(*take_text, BYTES_NULL);
+    size_t room = text.length + 1; /* with its NUL */
+    char *exact = realloc(text.data, room);
+    text.data = exact ? exact : text.data;
+    if (!exact || !gateway_take_room(exchange->gateway, exchange->share,
+                                     charge(exchange->body_room), charge(room)))
+        return false;
+    free(exchange->body);
+    exchange->body = text.data;
+    exchange->body_length = text.length;
+    exchange->body_room = room;
+    text = (struct bytes)BYTES_NULL;
+    return true;
+}
+
+struct bytes exchange_take_text(struct exchange *exchange)
+{
+    struct bytes text = {.data = exchange->body, .length = exchange->body_length};
+    exchange->body = NULL;
+    drop_body(exchange);
+    return text;
 }
 
 /* --- the answer --------------------------------------------------------------------------- */
@@ -187,8 +212,8 @@ static void begin(struct exchange *exchange, unsigned status, const char *conten
     exchange->content_type = content_type;
 }
 
-static void answer_text(struct exchange *exchange, unsigned status, const char *content_type,
-                        struct bytes *take_text)
+void exchange_answer_text(struct exchange *exchange, unsigned status, const char *content_type,
+                          struct bytes *take_text)
 {
     begin(exchange, status, content_type);
     exchange->reserved = 0; /* this is all of it */
@@ -209,7 +234,7 @@ void exchange_answer(struct exchange *exchange, unsigned status, const char *con
     if (bytes_copy(text, n, &copy) < 0)
         conn_kill(exchange->conn);
     else
-        answer_text(exchange, status, content_type, &copy);
+        exchange_answer_text(exchange, status, content_type, &copy);
 }
 
 void exchange_answer_json(struct exchange *exchange, unsigned status, json_t *take)
@@ -220,7 +245,7 @@ void exchange_answer_json(struct exchange *exchange, unsigned status, json_t *ta
     if (r < 0)
         conn_kill(exchange->conn);
     else
-        answer_text(exchange, status, "application/json", &text);
+        exchange_answer_text(exchange, status, "application/json", &text);
 }
 
 void exchange_fail(struct exchange *exchange, unsigned status, const char *code,

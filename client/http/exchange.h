@@ -70,9 +70,20 @@ struct exchange *exchange_free(struct exchange *exchange);
 /* Appends N bytes of the body. 0; or a status for the client: 413, 503. */
 unsigned exchange_take_body(struct exchange *exchange, const char *data, size_t n);
 
+/* Keeps TAKE_TEXT, which the handler made of the body, in its place; it counts as a body does.
+ * False if there is no room for it: the exchange is as it was, and the text is freed. */
+bool exchange_replace_body(struct exchange *exchange, struct bytes *take_text);
+
+/* Hands out the text that exchange_replace_body() has kept; the exchange has no body any more. */
+struct bytes exchange_take_text(struct exchange *exchange);
+
 /* Answers with a whole text, of N bytes. */
 void exchange_answer(struct exchange *exchange, unsigned status, const char *content_type,
                      const char *text, size_t n);
+
+/* The same, with a text that it takes over. */
+void exchange_answer_text(struct exchange *exchange, unsigned status, const char *content_type,
+                          struct bytes *take_text);
 
 /* Answers with a JSON value, which it takes over; NULL is taken as a lack of memory. */
 void exchange_answer_json(struct exchange *exchange, unsigned status, json_t *take);

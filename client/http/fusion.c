@@ -164,11 +164,12 @@ static int read_plan(const json_t *request, const struct language_list *language
 }
 
 int fusion_job(const json_t *request, const struct language_list *languages,
-               const struct steps_host *host, json_t **ret_job, json_t **ret_refusal,
+               const struct steps_host *host, struct fusion_job *ret, json_t **ret_refusal,
                struct fault *fault)
 {
     _cleanup_free_ char *source = NULL;
     struct steps_plan plan = {.files = json_object(), .collect = json_array()};
+    struct fusion_job job = {.job = NULL};
     int r = plan.files && plan.collect ? 0 : -ENOMEM;
     if (r == 0)
         r = read_plan(request, languages, &plan, ret_refusal, fault);
@@ -180,9 +181,12 @@ int fusion_job(const json_t *request, const struct language_list *languages,
         r = -ENOMEM;
     plan.source = source;
     if (r == 0)
-        r = steps_job(&plan, host, ret_job);
+        r = steps_job(&plan, host, &job.job);
     json_decref(plan.files);
     json_decref(plan.collect);
+    job.language = plan.language;
+    if (r == 0)
+        *ret = job;
     return r;
 }
 
@@ -259,22 +263,20 @@ bool fusion_may_lack_language(const json_t *result)
            json_integer_value(end.exit_code) == STEPS_NO_PROGRAM;
 }
 
-int fusion_check_language(const json_t *request, const struct language_list *languages,
-                          const json_t *status, struct fault *fault)
+int fusion_check_language(const struct language *language, const json_t *status,
+                          struct fault *fault)
 {
-    const char *name = json_string_value(json_object_get(request, "language"));
-    const struct language *language = find_language(languages, name);
-    const char *why_not = language ? steps_why_not(steps_status_of(language, status)) : NULL;
+    const char *why_not = steps_why_not(steps_status_of(language, status));
     if (!why_not)
         return 0;
     (void)fault_set(fault, "language_not_found: %s: %s", language->name, why_not);
     return -ENOENT;
 }
 
-json_t *fusion_answer(const json_t *job, const json_t *result)
+json_t *fusion_answer(const struct language *language, const json_t *result)
 {
     struct step_end end;
-    size_t n = json_array_size(json_object_get(job, "steps"));
+    size_t n = steps_count(language);
     json_t *compile = json_null(), *run = json_null();
     bool success = true;
     for (size_t i = 0; i < n && steps_end(result, i, &end); i++) {

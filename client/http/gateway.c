@@ -48,14 +48,9 @@ static struct backend_host make_host(struct gateway *gateway)
 static void on_room(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
 {
     struct gateway *gateway = userdata;
-    struct waiter *waiter;
-    size_t n = 0;
-    TAILQ_FOREACH(waiter, &gateway->waiters, link)
-    n++;
-    while (n-- > 0 && (waiter = TAILQ_FIRST(&gateway->waiters))) {
-        gateway_wait_no_more(gateway, waiter);
-        waiter->again(waiter);
-    }
+    size_t n = waiters_count(&gateway->waiters);
+    while (n-- > 0)
+        waiters_call_first(&gateway->waiters);
 }
 
 int gateway_init(struct gateway *gateway, struct event_base *base,
@@ -68,8 +63,9 @@ int gateway_init(struct gateway *gateway, struct event_base *base,
     TAILQ_INIT(&gateway->waiters);
     gateway->room = evtimer_new(base, on_room, gateway);
     const struct backend_host host = make_host(gateway);
+    int no_pace = pace_init(&gateway->pace, base);
     int r = load_languages(gateway, fault);
-    if (r == 0 && !gateway->room)
+    if (r == 0 && (!gateway->room || no_pace < 0))
         r = fault_set(fault, "out of memory");
     if (r == 0) {
         r = backend_new(&host, &gateway->control);
@@ -87,6 +83,7 @@ void gateway_deinit(struct gateway *gateway)
     (void)backend_free(gateway->control);
     if (gateway->room)
         event_free(gateway->room);
+    pace_deinit(&gateway->pace);
     language_list_deinit(&gateway->languages);
     tokens_deinit(&gateway->tokens);
     json_decref(gateway->limits);
@@ -178,16 +175,7 @@ void gateway_hold(struct gateway *gateway, const char *name, uint64_t before, ui
 
 void gateway_wait(struct gateway *gateway, struct waiter *waiter)
 {
-    if (!waiter->waits)
-        TAILQ_INSERT_TAIL(&gateway->waiters, waiter, link);
-    waiter->waits = true;
-}
-
-void gateway_wait_no_more(struct gateway *gateway, struct waiter *waiter)
-{
-    if (waiter->waits)
-        TAILQ_REMOVE(&gateway->waiters, waiter, link);
-    waiter->waits = false;
+    waiter_wait(waiter, &gateway->waiters);
 }
 
 bool gateway_host(const struct gateway *gateway, struct steps_host *ret)

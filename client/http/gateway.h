@@ -3,6 +3,7 @@
 /* What all requests share: settings, tokens, languages, and the connections to the daemon. */
 
 #include "backend.h"
+#include "pace.h"
 #include "settings.h"
 #include "steps.h"
 #include "tokens.h"
@@ -15,15 +16,6 @@ struct share {
     uint64_t bodies;         /* what it has of the gateway's */
     uint64_t results;        /* and of these */
 };
-
-/* Embedded in what waits for room for results; zero at first. */
-struct waiter {
-    TAILQ_ENTRY(waiter) link;
-    bool waits;
-    void (*again)(struct waiter *waiter); /* there is more room than there was */
-};
-
-TAILQ_HEAD(waiters, waiter);
 
 struct gateway {
     struct event_base *base;
@@ -47,6 +39,8 @@ struct gateway {
     uint64_t results; /* bytes of results that are there, or for which there has to be room */
     struct waiters waiters;
     struct event *room; /* tells them */
+
+    struct pace pace; /* of the streams */
 };
 
 /* Borrows SETTINGS; takes over TAKE_TOKENS. Negative errno with FAULT. */
@@ -87,7 +81,6 @@ void gateway_hold(struct gateway *gateway, const char *name, uint64_t before, ui
 
 /* WAITER is called from the loop once results have gone. It may wait already. */
 void gateway_wait(struct gateway *gateway, struct waiter *waiter);
-void gateway_wait_no_more(struct gateway *gateway, struct waiter *waiter);
 
 /* What the daemon's hello told. False if none has come yet. */
 bool gateway_host(const struct gateway *gateway, struct steps_host *ret);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "jobs.h"
+#include "ndjson.h"
 #include "resultsize.h"
 
 #include "client/connection/meant.h"
@@ -20,12 +21,12 @@ struct jobs {
     struct feeder feeder;
     struct exchange *exchange;
     struct backend *backend;
-    size_t at;        /* the first byte of the body that has not been read */
-    size_t line;      /* how many lines have been read */
-    size_t in_flight; /* answers that are to come */
-    bool read;        /* nothing of the body is left */
-    uint64_t need;    /* bytes for the result of the next job, which waits for them; 0: not known */
-    bool alone;       /* nobody answers: there is no daemon */
+    struct ndjson reader;
+    struct waiter turn; /* to read more of the body */
+    size_t in_flight;   /* answers that are to come */
+    bool read;          /* nothing of the body is left */
+    uint64_t need; /* bytes for the result of the next job, which waits for them; 0: not known */
+    bool alone;    /* nobody answers: there is no daemon */
     char why[MESSAGE_MAX];
 };
 
@@ -170,6 +171,20 @@ static void drop_priority(json_t *job)
         (void)json_object_del(job, "priority");
 }
 
+/* The daemon does not see the client's id, so its bound is checked here: nothing else counts what
+ * ids take. 0 or -EINVAL with FAULT. */
+static int check_id(const json_t *id, struct fault *fault)
+{
+    size_t n = json_string_length(id);
+    if (!id)
+        return 0;
+    if (!json_is_string(id))
+        return fault_set(fault, "id: expected a string, got %s", json_type_name(id));
+    if (n == 0 || n > REQUEST_ID_MAX)
+        return fault_set(fault, "id: expected 1 to %d bytes, got %zu", REQUEST_ID_MAX, n);
+    return 0;
+}
+
 /* Makes the text of the job, without its id, which *RET_TAG keeps. 0; -EINVAL or -EBADMSG with
  * FAULT; -ENOMEM. */
 static int read_job(const char *text, size_t n, size_t line, const json_t *limits,
@@ -183,8 +198,7 @@ static int read_job(const char *text, size_t n, size_t line, const json_t *limit
         return r;
     struct tag *tag = calloc(1, sizeof(*tag));
     json_t *id = json_object_get(job, "id");
-    if (id && !json_is_string(id))
-        r = fault_set(fault, "id: expected a string, got %s", json_type_name(id));
+    r = check_id(id, fault);
     if (tag && r == 0) {
         tag->line = line;
         tag->text = text;
@@ -204,29 +218,21 @@ static int read_job(const char *text, size_t n, size_t line, const json_t *limit
     return r;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* Finds the next line that is not empty. False at the end of the body. */
+/* Finds the next line that is not empty. False at the end of the body; or if no more of it may be
+ * read in this turn of the loop: then the next one goes on. */
 static bool find_line(struct jobs *jobs, const char **ret, size_t *ret_n)
 {
     const struct exchange *exchange = jobs->exchange;
-    while (jobs->at < exchange->body_length) {
-        const char *start = exchange->body + jobs->at;
-        const char *end = memchr(start, '\n', exchange->body_length - jobs->at);
-        size_t n = end ? (size_t)(end - start) : exchange->body_length - jobs->at;
-        jobs->at += n + (end ? 1 : 0);
-        jobs->line++;
-        while (n > 0 && is_blank(start[n - 1]))
-            n--;
-        *ret = start;
-        *ret_n = n;
-        if (n > 0)
-            return true;
-    }
-    jobs->read = true;
+    struct pace *pace = &exchange->gateway->pace;
+    size_t left = pace->left;
+    bool found =
+        ndjson_next(&jobs->reader, exchange->body, exchange->body_length, &left, ret, ret_n);
+    pace_spend(pace, pace->left - left + (found ? PACE_LINE : 0));
+    if (found)
+        return true;
+    jobs->read = ndjson_at_end(&jobs->reader, exchange->body_length);
+    if (!jobs->read)
+        pace_wait(pace, &jobs->turn);
     return false;
 }
 
@@ -251,13 +257,6 @@ static bool take_off(struct jobs *jobs, struct bytes *job, struct tag *tag)
     return true;
 }
 
-/* Goes back to the beginning of a line whose job waits, TEXT. */
-static void go_back(struct jobs *jobs, const char *text)
-{
-    jobs->at = (size_t)(text - jobs->exchange->body);
-    jobs->line--;
-}
-
 /* Reads lines up to the next good one; bad ones are answered. 1 with the job; 0. */
 static int next_line(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
 {
@@ -270,21 +269,21 @@ static int next_line(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
         struct tag *tag = NULL;
         int r;
         if (jobs->alone)
-            put_error(jobs, jobs->line, NULL, "daemon_gone", jobs->why, true);
+            put_error(jobs, jobs->reader.line, NULL, "daemon_gone", jobs->why, true);
         else if (n > backend_job_max(jobs->backend))
-            put_error(jobs, jobs->line, NULL, "frame_too_large",
+            put_error(jobs, jobs->reader.line, NULL, "frame_too_large",
                       "the line is longer than the daemon accepts", false);
-        else if ((r = read_job(text, n, jobs->line, jobs->exchange->gateway->limits, ret_job, &tag,
-                               &why)) == 0) {
+        else if ((r = read_job(text, n, jobs->reader.line, jobs->exchange->gateway->limits, ret_job,
+                               &tag, &why)) == 0) {
             bool taken = take_off(jobs, ret_job, tag);
             if (!taken)
-                go_back(jobs, text);
+                ndjson_go_back(&jobs->reader, (size_t)(text - jobs->exchange->body));
             *ret_tag = tag;
             return taken;
         } else if (r == -ENOMEM)
-            put_error(jobs, jobs->line, NULL, "internal", "out of memory", true);
+            put_error(jobs, jobs->reader.line, NULL, "internal", "out of memory", true);
         else
-            put_error(jobs, jobs->line, NULL, "bad_request", without_line(why.text), false);
+            put_error(jobs, jobs->reader.line, NULL, "bad_request", without_line(why.text), false);
     }
     finish_if_done(jobs);
     return 0;
@@ -349,9 +348,17 @@ static void on_drained(void *userdata)
         backend_offer(jobs->backend, &jobs->feeder);
 }
 
+static void go_on(struct waiter *waiter)
+{
+    struct jobs *jobs = container_of(waiter, struct jobs, turn);
+    if (!jobs->exchange->conn->dead)
+        on_drained(jobs);
+}
+
 static void end_jobs(void *userdata)
 {
     struct jobs *jobs = userdata;
+    waiter_wait_no_more(&jobs->turn);
     backend_withdraw(&jobs->feeder, free_tag);
     free(jobs);
 }
@@ -363,6 +370,7 @@ int jobs_start(struct exchange *exchange)
         return -ENOMEM;
     jobs->exchange = exchange;
     jobs->feeder.ops = &feeder_ops;
+    jobs->turn.again = go_on;
     int r = gateway_share(exchange->gateway, exchange->share, &jobs->backend);
     if (r < 0) {
         free(jobs);

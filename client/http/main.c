@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd-http: reads its settings and tokens, opens its socket, and serves until a signal. */
+#include "descriptors.h"
 #include "listen.h"
 #include "options.h"
 #include "server.h"
@@ -7,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
 
@@ -82,14 +82,13 @@ static int load_tokens(const struct http_settings *settings, const struct listen
 
 /* --- the process -------------------------------------------------------------------------- */
 
-/* A thousand connections need more descriptors than the usual soft limit grants. */
-static void raise_descriptor_limit(void)
+/* Sees to it that descriptors do not run out before connections do. */
+static int bound_connections(struct http_settings *settings, size_t tokens, struct fault *fault)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    int r = descriptors_bound(descriptors_raise(), tokens, &settings->connections, fault);
+    if (r > 0)
+        (void)complain_fault(fault, EX_OK);
+    return MIN(r, 0);
 }
 
 static void on_idle(void *userdata)
@@ -140,7 +139,7 @@ static int serve(struct gateway *gateway, int take_fd, struct fault *fault)
 }
 
 /* Serves FD, or a socket of its own. Returns the exit status. */
-static int run(const struct http_settings *settings, bool check)
+static int run(struct http_settings *settings, bool check)
 {
     struct fault fault = FAULT_NULL;
     struct tokens tokens = TOKENS_NULL;
@@ -151,6 +150,8 @@ static int run(const struct http_settings *settings, bool check)
         r = r > 0 ? listen_find(fd, &address) : listen_parse(settings->listen, &address);
     if (r == 0)
         r = load_tokens(settings, &address, &tokens, &fault);
+    if (r == 0 && !check)
+        r = bound_connections(settings, tokens.count, &fault);
     struct event_base *base = r == 0 ? event_base_new() : NULL;
     struct gateway gateway = {.base = NULL};
     if (base)
@@ -181,7 +182,6 @@ int main(int argc, char **argv)
     int status = EX_OK;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)prctl(PR_SET_DUMPABLE, 0); /* the tokens' digests are in memory */
-    raise_descriptor_limit();
     if (http_options_parse(argc, argv, &arguments) < 0)
         status = EX_USAGE;
     else if (arguments.help)

@@ -350,7 +350,7 @@ static json_t *make_stage(const struct step_end *end)
 json_t *piston_answer(const struct piston_job *job, const json_t *result)
 {
     struct step_end end;
-    size_t n = json_array_size(json_object_get(job->job, "steps"));
+    size_t n = steps_count(job->language);
     json_t *compile = NULL, *run = NULL;
     for (size_t i = 0; i < n && steps_end(result, i, &end); i++) {
         if (i + 1 < n)

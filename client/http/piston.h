@@ -20,5 +20,7 @@ struct piston_job {
 int piston_job(const json_t *request, const struct language_list *languages, const json_t *status,
                const struct steps_host *host, struct piston_job *ret, struct fault *fault);
 
-/* Makes the answer to RESULT. NULL for lack of memory. */
+/* Makes the answer to RESULT, that of JOB, whose `job` it does not look at. NULL for lack of
+ * memory.
+ */
 json_t *piston_answer(const struct piston_job *job, const json_t *result);

@@ -19,10 +19,11 @@ struct program {
     struct exchange *exchange;
     struct backend *backend;
     bool is_piston;
-    bool submitted;
-    json_t *request;
-    json_t *result;        /* of SandboxFusion's, while we ask whether the host has the language */
-    struct piston_job job; /* of either API */
+    bool made;             /* the job is there: its text is in the place of the body */
+    bool submitted;        /* ... and was */
+    uint64_t most;         /* the most bytes that the answer takes */
+    struct bytes answer;   /* SandboxFusion's, while we ask whether the host has the language */
+    struct piston_job job; /* of either API, without the job itself */
 };
 
 /* --- answers ------------------------------------------------------------------------------ */
@@ -31,6 +32,11 @@ static void fail(struct program *program, unsigned status, const char *code, con
                  bool retriable)
 {
     exchange_fail(program->exchange, status, code, message, retriable);
+}
+
+static void out_of_memory(struct program *program)
+{
+    fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "internal", "out of memory", true);
 }
 
 /* Without its compiler or interpreter a program fails as a wrong one does. Only a result that looks
@@ -43,24 +49,28 @@ static void on_languages(struct asker *asker, struct message *message, const cha
         fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "daemon_gone", why, true);
         return;
     }
-    int r = fusion_check_language(program->request, &program->exchange->gateway->languages,
-                                  json_object_get(message->object, "languages"), &fault);
-    exchange_answer_json(program->exchange, MHD_HTTP_OK,
-                         r < 0 ? fusion_trouble(fault.text)
-                               : fusion_answer(program->job.job, program->result));
+    if (fusion_check_language(program->job.language, json_object_get(message->object, "languages"),
+                              &fault) < 0)
+        exchange_answer_json(program->exchange, MHD_HTTP_OK, fusion_trouble(fault.text));
+    else
+        exchange_answer_text(program->exchange, MHD_HTTP_OK, "application/json", &program->answer);
 }
 
 static void on_result(struct program *program, const struct message *message)
 {
-    if (!program->is_piston && fusion_may_lack_language(message->object)) {
-        program->result = json_incref(message->object);
-        program->asker.told = on_languages;
-        backend_ask(program->exchange->gateway->control, ASK_STATUS, &program->asker);
+    json_t *answer = program->is_piston ? piston_answer(&program->job, message->object)
+                                        : fusion_answer(program->job.language, message->object);
+    if (!answer || program->is_piston || !fusion_may_lack_language(message->object)) {
+        exchange_answer_json(program->exchange, MHD_HTTP_OK, answer);
         return;
     }
-    json_t *answer = program->is_piston ? piston_answer(&program->job, message->object)
-                                        : fusion_answer(program->job.job, message->object);
-    exchange_answer_json(program->exchange, MHD_HTTP_OK, answer);
+    int r = json_print(answer, &program->answer);
+    json_decref(answer);
+    program->asker.told = on_languages;
+    if (r < 0)
+        out_of_memory(program);
+    else
+        backend_ask(program->exchange->gateway->control, ASK_STATUS, &program->asker);
 }
 
 /* An error of the job. SandboxFusion tells it in a good answer, unless the daemon is about to go:
@@ -97,17 +107,11 @@ static void on_unreachable(struct feeder *feeder, const char *why)
         on_lost(feeder, NULL, why);
 }
 
-static uint64_t largest_answer(const struct program *program)
-{
-    return ANSWER_PER_RESULT *
-           resultsize_most(program->job.job, program->exchange->gateway->limits);
-}
-
 /* There was no room for the answer. */
 static void on_drained(void *userdata)
 {
     struct program *program = userdata;
-    if (program->job.job && !program->submitted && !program->exchange->ready)
+    if (program->made && !program->submitted && !program->exchange->ready)
         backend_offer(program->backend, &program->feeder);
 }
 
@@ -115,13 +119,10 @@ static int on_next(struct feeder *feeder, struct bytes *ret_job, void **ret_tag)
 {
     struct program *program = container_of(feeder, struct program, feeder);
     struct exchange *exchange = program->exchange;
-    if (program->submitted || !exchange_reserve(exchange, largest_answer(program)))
+    if (program->submitted || !exchange_reserve(exchange, program->most))
         return 0;
     program->submitted = true;
-    if (json_print(program->job.job, ret_job) < 0) {
-        fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "internal", "out of memory", true);
-        return 0;
-    }
+    *ret_job = exchange_take_text(exchange);
     *ret_tag = program;
     return 1;
 }
@@ -130,50 +131,6 @@ static const struct feeder_ops feeder_ops = {
     .next = on_next, .answer = on_answer, .lost = on_lost, .unreachable = on_unreachable};
 
 /* --- requests ----------------------------------------------------------------------------- */
-
-static void out_of_memory(struct program *program)
-{
-    fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "internal", "out of memory", true);
-}
-
-static void start_fusion(struct program *program, const struct steps_host *host)
-{
-    struct fault fault = FAULT_NULL;
-    json_t *refusal = NULL;
-    int r = fusion_job(program->request, &program->exchange->gateway->languages, host,
-                       &program->job.job, &refusal, &fault);
-    if (r == 0)
-        backend_offer(program->backend, &program->feeder);
-    else if (r == -EINVAL)
-        exchange_answer_json(program->exchange, MHD_HTTP_UNPROCESSABLE_CONTENT, refusal);
-    else if (r == -ENOENT)
-        exchange_answer_json(program->exchange, MHD_HTTP_OK, fusion_trouble(fault.text));
-    else
-        out_of_memory(program);
-}
-
-static void on_told(struct asker *asker, struct message *message, const char *why)
-{
-    struct program *program = container_of(asker, struct program, asker);
-    struct steps_host host;
-    struct fault fault = FAULT_NULL;
-    if (!message || !gateway_host(program->exchange->gateway, &host)) {
-        on_lost(&program->feeder, NULL, message ? "the daemon said no hello" : why);
-        return;
-    }
-    if (!program->is_piston) {
-        start_fusion(program, &host);
-        return;
-    }
-    int r = piston_job(program->request, &program->exchange->gateway->languages,
-                       json_object_get(message->object, "languages"), &host, &program->job, &fault);
-    if (r == 0)
-        backend_offer(program->backend, &program->feeder);
-    else if (r == -EINVAL)
-        fail(program, MHD_HTTP_BAD_REQUEST, "bad_request", fault.text, false);
-    else
-        out_of_memory(program);
-}
 
 /* Answers a body that is no JSON object, as FastAPI and Piston do. */
 static void refuse_body(struct program *program, const char *why)
@@ -186,25 +143,113 @@ static void refuse_body(struct program *program, const char *why)
                                        "loc", "body", "msg", why));
 }
 
-/* Reads the request, and asks for what its job depends on. */
-static void begin(struct program *program)
+/* Reads the request. Its JSON takes many times as much memory as its text, and the bytes of the
+ * text are those that count: so nothing of it outlives the call that reads it. False: it is
+ * answered. */
+static bool read_request(struct program *program, json_t **ret)
 {
-    struct exchange *exchange = program->exchange;
+    const struct exchange *exchange = program->exchange;
     struct json_places places;
     struct fault fault = FAULT_NULL;
-    struct steps_host host;
     size_t at = 0;
     int r = json_read_bounded(exchange->body ? exchange->body : "", exchange->body_length,
-                              REQUEST_OVERHEAD_MAX, &program->request, &places, &at, &fault);
+                              REQUEST_OVERHEAD_MAX, ret, &places, &at, &fault);
     if (r == -ENOMEM)
         out_of_memory(program);
     else if (r < 0)
         refuse_body(program, fault.text);
-    else if (program->is_piston || !gateway_host(exchange->gateway, &host))
-        backend_ask(exchange->gateway->control, program->is_piston ? ASK_STATUS : ASK_PING,
-                    &program->asker);
+    return r == 0;
+}
+
+/* Keeps the text of JOB, and submits it when its turn has come. */
+static void offer(struct program *program, const json_t *job)
+{
+    struct exchange *exchange = program->exchange;
+    struct bytes text = BYTES_NULL;
+    if (json_print(job, &text) < 0) {
+        out_of_memory(program);
+        return;
+    }
+    if (!exchange_replace_body(exchange, &text)) {
+        fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "busy", "there is no room for the job now",
+             true);
+        return;
+    }
+    program->most = ANSWER_PER_RESULT * resultsize_most(job, exchange->gateway->limits);
+    program->made = true;
+}
+
+static void make_fusion(struct program *program, const json_t *request,
+                        const struct steps_host *host)
+{
+    struct fault fault = FAULT_NULL;
+    json_t *refusal = NULL;
+    struct fusion_job job = {.job = NULL};
+    int r =
+        fusion_job(request, &program->exchange->gateway->languages, host, &job, &refusal, &fault);
+    program->job.language = job.language;
+    if (r == 0)
+        offer(program, job.job);
+    else if (r == -EINVAL)
+        exchange_answer_json(program->exchange, MHD_HTTP_UNPROCESSABLE_CONTENT, refusal);
+    else if (r == -ENOENT)
+        exchange_answer_json(program->exchange, MHD_HTTP_OK, fusion_trouble(fault.text));
     else
-        start_fusion(program, &host);
+        out_of_memory(program);
+    json_decref(job.job);
+}
+
+static void make_piston(struct program *program, const json_t *request, const json_t *status,
+                        const struct steps_host *host)
+{
+    struct fault fault = FAULT_NULL;
+    int r = piston_job(request, &program->exchange->gateway->languages, status, host, &program->job,
+                       &fault);
+    if (r == 0)
+        offer(program, program->job.job);
+    else if (r == -EINVAL)
+        fail(program, MHD_HTTP_BAD_REQUEST, "bad_request", fault.text, false);
+    else
+        out_of_memory(program);
+    json_decref(program->job.job);
+    program->job.job = NULL;
+}
+
+/* Makes the job of the request, and offers it. STATUS is `languages` of the daemon's status, for
+ * Piston's. */
+static void make_job(struct program *program, const struct steps_host *host, const json_t *status)
+{
+    json_t *request = NULL;
+    if (!read_request(program, &request))
+        return;
+    if (program->is_piston)
+        make_piston(program, request, status, host);
+    else
+        make_fusion(program, request, host);
+    json_decref(request);
+    if (program->made)
+        backend_offer(program->backend, &program->feeder);
+}
+
+static void on_told(struct asker *asker, struct message *message, const char *why)
+{
+    struct program *program = container_of(asker, struct program, asker);
+    struct steps_host host;
+    if (message && gateway_host(program->exchange->gateway, &host))
+        make_job(program, &host, json_object_get(message->object, "languages"));
+    else
+        on_lost(&program->feeder, NULL, message ? "the daemon said no hello" : why);
+}
+
+/* Asks for what the job depends on, or makes it. */
+static void begin(struct program *program)
+{
+    struct gateway *gateway = program->exchange->gateway;
+    struct steps_host host;
+    if (program->is_piston || !gateway_host(gateway, &host))
+        backend_ask(gateway->control, program->is_piston ? ASK_STATUS : ASK_PING, &program->asker);
+    else
+        make_job(program, &host, NULL);
 }
 
 static void drop_tag(_unused_ void *tag)
@@ -216,9 +261,7 @@ static void end_program(void *userdata)
     struct program *program = userdata;
     backend_unask(&program->asker);
     backend_withdraw(&program->feeder, drop_tag);
-    json_decref(program->request);
-    json_decref(program->result);
-    json_decref(program->job.job);
+    bytes_deinit(&program->answer);
     free(program);
 }
 

@@ -177,6 +177,11 @@ static json_t *make_job_limits(const struct steps_plan *plan, const struct steps
                      (json_int_t)disk);
 }
 
+size_t steps_count(const struct language *language)
+{
+    return language->compile.count > 0 ? 2 : 1;
+}
+
 int steps_job(const struct steps_plan *plan, const struct steps_host *host, json_t **ret)
 {
     _cleanup_free_ char *class_name = class_of(plan->source);

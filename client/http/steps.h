@@ -44,6 +44,9 @@ const char *steps_why_not(const json_t *entry);
  * it. 0 or -ENOMEM. */
 int steps_source_name(const struct language *language, char **ret);
 
+/* Returns how many steps a job in LANGUAGE has: its compiler, if it has one, and the program. */
+size_t steps_count(const struct language *language);
+
 /* Makes the job. 0 with a new reference in *ret, or -ENOMEM. */
 int steps_job(const struct steps_plan *plan, const struct steps_host *host, json_t **ret);
 

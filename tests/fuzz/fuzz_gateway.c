@@ -58,18 +58,20 @@ static void check_answer(json_t *answer)
 
 static void check_fusion(const struct world *world, const json_t *request)
 {
-    json_t *job = NULL, *refusal = NULL;
+    struct fusion_job job = {.job = NULL};
+    json_t *refusal = NULL;
     struct fault fault = FAULT_NULL;
     int r = fusion_job(request, &world->languages, &world->host, &job, &refusal, &fault);
-    CHECK((r == 0) == (job != NULL) && (r == -EINVAL) == (refusal != NULL));
+    CHECK((r == 0) == (job.job != NULL) && (r == -EINVAL) == (refusal != NULL));
     CHECK(r == 0 || r == -EINVAL || (r == -ENOENT && fault.text[0]));
-    if (job) {
+    if (job.job) {
         json_t *none = json_object();
-        check_job(job);
-        check_answer(fusion_answer(job, none));
+        check_job(job.job);
+        CHECK(json_array_size(json_object_get(job.job, "steps")) == steps_count(job.language));
+        check_answer(fusion_answer(job.language, none));
         json_decref(none);
     }
-    json_decref(job);
+    json_decref(job.job);
     json_decref(refusal);
 }
 
@@ -79,8 +81,10 @@ static void check_piston(const struct world *world, const json_t *request)
     struct fault fault = FAULT_NULL;
     int r = piston_job(request, &world->languages, world->status, &world->host, &job, &fault);
     CHECK((r == 0) == (job.job != NULL) && (r == 0 || (r == -EINVAL && fault.text[0])));
-    if (job.job)
+    if (job.job) {
         check_job(job.job);
+        CHECK(json_array_size(json_object_get(job.job, "steps")) == steps_count(job.language));
+    }
     json_decref(job.job);
 }
 

@@ -32,12 +32,14 @@ def need_gateway():
 class Gateway:
     """A rubricd-http in front of the daemon at SOCKET, on a port that the kernel chooses."""
 
-    def __init__(self, directory, socket_path, *settings, listen="127.0.0.1:0", env=None):
+    def __init__(self, directory, socket_path, *settings, listen="127.0.0.1:0", env=None, files=None):
         self.log_path = Path(directory) / "http.log"
         self.log_path.unlink(missing_ok=True)
         self.log_file = open(self.log_path, "ab")
         command = [RUBRICD_HTTP, "--config=/dev/null", f"--set=listen={listen}", f"--set=socket={socket_path}"]
         command += [f"--set=languages={ROOT / 'conf/languages.d'}", *(f"--set={s}" for s in settings)]
+        if files:  # the limit of open files
+            command = ["prlimit", f"--nofile={files}:{files}", *command]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log_file,
                                         stderr=self.log_file, env=env)  # fmt: skip
         wait_until(lambda: "listening on" in self.log() or self.process.poll() is not None, "rubricd-http listens")

@@ -54,6 +54,8 @@ KLINGON = {"kind": "program", "language": "klingon", "code": "", "tests": [{"inp
         ({"kind": "sandbox", "argv": ["/bin/none"]}, 400, "bad_request", "job.argv[0]: /bin/none"),
         (KLINGON, 422, "language_not_found", "klingon"),
         ({**ECHO, "id": 3}, 400, "bad_request", "id: expected a string, got a number"),
+        ({**ECHO, "id": ""}, 400, "bad_request", "id: expected 1 to 128 bytes, got 0"),
+        ({**ECHO, "id": "\u00e9" * 65}, 400, "bad_request", "id: expected 1 to 128 bytes, got 130"),
     ],
 )
 def test_errors_of_a_job(gateway, job, status, code, message):
@@ -80,6 +82,13 @@ def test_lines(gateway):
     assert by_line[3]["error"] == {"code": "bad_request", "message": message, "retriable": False}
     assert (by_line[4]["error"]["code"], by_line[4]["id"]) == ("bad_request", "line 4")
     assert by_line["line 6"]["stdout"] == by_line["line 7"]["stdout"] == "hi\n"
+
+
+def test_ids_of_lines(gateway):
+    answers = gateway.lines([{**ECHO, "id": "i" * 128}, {**ECHO, "id": "i" * 129}])
+    by_line = {a.get("line"): a for a in answers}
+    assert by_line[None]["id"] == "i" * 128
+    assert by_line[2]["error"]["message"] == "id: expected 1 to 128 bytes, got 129" and "id" not in by_line[2]
 
 
 def test_a_nul_is_no_white_space(gateway):

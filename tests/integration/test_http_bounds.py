@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import socket
 import subprocess
@@ -86,6 +87,52 @@ def test_bodies_that_are_held_leave_room_for_small_ones(start):
         wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 503, "the bodies are there")
         assert gateway.post("/v1/jobs", {**ECHO, "files": {"f": "x" * (60 << 10)}})[0] == 200
     wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 200, "the memory is given back")
+
+
+def take(sock, seen):
+    """Takes what SOCK has to SEEN; returns whether that is the end of a chunked answer."""
+    with contextlib.suppress(BlockingIOError):
+        while part := sock.recv(1 << 16):
+            seen += part
+    return seen.endswith(b"0\r\n\r\n")
+
+
+@pytest.mark.parametrize("line", [b"\n", b" \n"])
+def test_others_are_served_while_blank_lines_are_read(gateway, line):
+    body = line * (128 * MIB // len(line))
+    with gateway.connect() as stream, gateway.connect() as other:
+        stream.sendall(post_bytes(body, lines=True)[:-1])
+        other.sendall(head_of("GET", "/healthz"))
+        read_answer(other)
+        stream.sendall(b"\n")
+        stream.setblocking(False)
+        seen, served = bytearray(), 0
+        while not take(stream, seen):
+            other.sendall(head_of("GET", "/healthz"))
+            assert " 200 " in read_answer(other)[0]
+            served += 1
+    assert served > 3
+
+
+def test_others_are_served_while_wrong_lines_are_answered(start):
+    """Also if all these answers might be held."""
+    gateway = start("unread_bytes=1G", "results_bytes=16G", "reply_time=60min")
+    body = b"x\n" * (MIB // 4)
+    with gateway.connect() as stream, gateway.connect() as other:
+        stream.sendall(post_bytes(body, lines=True)[:-1])
+        other.sendall(head_of("GET", "/nothing"))
+        read_answer(other)
+        before = gateway.memory()
+        stream.sendall(b"\n")
+        for _ in range(4):
+            other.sendall(head_of("GET", "/nothing"))
+            assert " 404 " in read_answer(other)[0]
+        assert gateway.memory() - before < 12 * MIB, "few lines have been answered"
+        seen = bytearray()
+        stream.setblocking(False)
+        wait_until(lambda: take(stream, seen), "the stream ends")
+    whole = re.sub(rb"\r\n[0-9a-fA-F]+\r\n", b"", seen)  # without the borders of chunks
+    assert whole.count(b'"bad_request"') == MIB // 4
 
 
 def test_slow_headers(start):

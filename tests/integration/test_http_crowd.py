@@ -3,12 +3,14 @@
 
 import contextlib
 import json
+import subprocess
 
 import pytest
-from conftest import wait_until
+from conftest import DEADLINE, wait_until
 from http_gateway import (
     ECHO,
     JSON,
+    RUBRICD_HTTP,
     head_of,
     jobs_of,
     make_start,  # noqa: F401
@@ -117,3 +119,29 @@ def test_strangers_of_a_unix_socket(start, tokens, tmp_path):
         for _ in range(60):
             stack.enter_context(gateway.connect())
         assert gateway.request("POST", "/v1/jobs", json.dumps(ECHO), {**JSON, **AS_ALICE})[0] == 200
+
+
+@pytest.mark.parametrize("files", [128, 300])
+def test_descriptors_that_are_scarce(start, tokens, files):
+    """There are fewer connections then, so that strangers make way as always: where accept() fails nobody does."""
+    gateway = start(*LONG, tokens, files=files)
+    most = files - 91
+    assert f"connections is 4096, but {files} open files (RLIMIT_NOFILE) suffice for {most}, which" in gateway.log()
+    with contextlib.ExitStack() as stack:
+        for _ in range(2 * files):
+            stack.enter_context(gateway.connect())
+        for headers in (AS_ALICE, AS_BOB):
+            assert gateway.post("/v1/jobs", ECHO, headers)[0] == 200
+        wait_until(lambda: gateway.connections() <= most, "there are no more than there may be")
+        known = [stack.enter_context(gateway.connect()) for _ in range(most // 4)]
+        for sock in known:
+            sock.sendall(head_of("GET", "/healthz", **AS_BOB))
+            assert " 200 " in read_answer(sock)[0]
+        assert gateway.post("/v1/jobs", ECHO, AS_ALICE)[0] == 200
+
+
+def test_hardly_any_descriptors(tokens):
+    command = ["prlimit", "--nofile=64:64", RUBRICD_HTTP, "--config=/dev/null", "--set=listen=127.0.0.1:0", f"--set={tokens}"]
+    done = subprocess.run([*command, "--set=languages="], capture_output=True, text=True, timeout=DEADLINE, check=False)
+    said = "connections is 4096, but 64 open files (RLIMIT_NOFILE) suffice for 0: at least 107 files are needed"
+    assert done.returncode == 78 and said in done.stderr

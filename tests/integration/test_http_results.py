@@ -135,3 +135,62 @@ def test_requests_of_one_job_wait_for_room(daemon, start):
         for sock in (first, second, third):
             assert b" 200 " in sock.recv(1 << 16)
     assert counters(daemon)["results"] == 3
+
+
+def nothing_is_unread(gateway):
+    """Whether rubricd-http has read whatever its clients have sent."""
+    place = f":{gateway.port:04X}"
+    lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
+    return all(int(line[4].partition(":")[2], 16) == 0 for line in lines if line[1].endswith(place) and line[3] == "01")
+
+
+SLEEPS = "import time; time.sleep(3000)"
+FUSION = ("/run_code", {"code": SLEEPS, "language": "python", "run_timeout": 300})
+PISTON = ("/api/v2/execute", {"language": "python", "version": "*", "run_timeout": 300000, "files": [{"content": SLEEPS}]})
+SMALL, LARGER = 64 << 10, 256 << 10
+
+
+@pytest.mark.parametrize("path, request_value", [FUSION, PISTON])
+@pytest.mark.parametrize("extra, size", [("x", SMALL), ("x", LARGER), ("files", SMALL), ("files", LARGER)])
+def test_requests_that_wait_take_no_more_than_their_text(daemon, start, path, request_value, extra, size):
+    """JSON takes up to fifty times as much memory as its text."""
+    gateway = start(*LONG, "results_bytes=1K")
+    text = json.dumps(request_value)
+    if extra == "x":
+        text = text[:-1] + ', "x": [' + "[]," * ((size - len(text) - 20) // 3) + "[]]}"
+    elif path == "/run_code":
+        text = text[:-1] + ', "files": {' + ",".join(f'"{i}":""' for i in range((size - len(text) - 20) // 12)) + "}}"
+    else:
+        text = text[:-2] + ',{"content":""}' * ((size - len(text)) // 15) + "]}"
+    body = text.encode()
+    assert size * 3 // 4 < len(body) <= size
+    job = {"kind": "sandbox", "argv": ["/bin/sleep", "3000"], "limits": {"wall_clock": 300}}
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(gateway.connect())
+        first.sendall(post_bytes(json.dumps(job).encode()))
+        wait_until(lambda: jobs_of(daemon) == 1, "the job runs, and there is room for no other result")
+
+        def send(count):
+            for _ in range(count):
+                sock = stack.enter_context(gateway.connect())
+                sock.sendall(head_of("POST", path, len(body), "application/json") + body)
+            wait_until(lambda: nothing_is_unread(gateway), "the requests are there")
+            assert gateway.get("/healthz")[0] == 200 and gateway.get("/v1/status")[0] == 200
+
+        send(1)  # what it takes to read one
+        before = peak(gateway)
+        send(60)
+        # With its text it takes what libmicrohttpd has for a connection.
+        assert peak(gateway) - before < 60 * (3 * len(body) + (64 << 10)) or SANITIZED
+        assert jobs_of(daemon) == 1
+
+
+def test_a_job_that_has_no_room(start):
+    """It may be larger than its request, which was small enough not to count."""
+    gateway = start("bodies_bytes=64K")
+    files = {str(i): "" for i in range(5000)}
+    body = json.dumps({"code": "", "language": "python", "files": files}, separators=(",", ":"))
+    assert len(body) < SMALL
+    status, headers, answer = gateway.request("POST", "/run_code", body, {"Content-Type": "application/json"})
+    assert (status, "Retry-After" in headers) == (503, True) and b"there is no room for the job now" in answer
+    assert gateway.post("/run_code", {"code": "print(1)", "language": "python"})[1]["run_result"]["stdout"] == "1\n"

@@ -67,12 +67,14 @@ static void assert_json(json_t *got, const char *expected)
 
 static json_t *fusion(const struct world *world, const char *text)
 {
-    json_t *request = parse(text), *job = NULL, *refusal = NULL;
+    json_t *request = parse(text), *refusal = NULL;
+    struct fusion_job job = {.job = NULL};
     struct fault fault = FAULT_NULL;
     assert_int_equal(fusion_job(request, &world->languages, &world->host, &job, &refusal, &fault),
                      0);
     json_decref(request);
-    return job;
+    assert_int_equal(json_array_size(json_object_get(job.job, "steps")), steps_count(job.language));
+    return job.job;
 }
 
 static void test_fusion_python(void **state)
@@ -102,17 +104,17 @@ static void test_fusion_javascript(void **state)
 
 static void test_fusion_answers(void **state)
 {
-    json_t *job = fusion(*state, "{\"language\": \"c\", \"code\": \"\"}");
+    const struct world *world = *state;
+    const struct language *language = language_find(&world->languages, "c");
     json_t *result = parse(
         "{\"steps\": [{\"stdout\": \"o\", \"outcome\": {\"stderr\": \"e\", \"exit_code\": null,"
         " \"signal\": 9, \"limit_exceeded\": \"wall_clock\"}, \"usage\": {\"wall_clock_ms\": "
         "5}}]}");
     assert_json(
-        fusion_answer(job, result),
+        fusion_answer(language, result),
         "{\"status\":\"Failed\",\"message\":\"\",\"compile_result\":{\"status\":"
         "\"TimeLimitExceeded\",\"execution_time\":0.005,\"return_code\":null,\"stdout\":\"o\","
         "\"stderr\":\"e\"},\"run_result\":null,\"executor_pod_name\":null,\"files\":{}}");
-    json_decref(job);
     json_decref(result);
 }
 
@@ -132,7 +134,8 @@ static void test_fusion_cuts_names(void **state)
     json_t *request =
         parse("{\"code\": \"\", \"language\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
               "aaaaaaaaaaaaaaaaaaaaaaa\u00e9\"}");
-    json_t *job = NULL, *refusal = NULL;
+    struct fusion_job job = {.job = NULL};
+    json_t *refusal = NULL;
     struct fault fault = FAULT_NULL;
     assert_int_equal(fusion_job(request, &world->languages, &world->host, &job, &refusal, &fault),
                      -ENOENT);
@@ -159,19 +162,18 @@ static void test_fusion_lacks_a_language(void **state)
 {
     const struct world *world = *state;
     static const struct {
-        const char *request, *message;
+        const char *language, *message;
     } table[] = {
-        {"{\"language\": \"rs\"}", "language_not_found: rust: there is no rustc"},
-        {"{\"language\": \"c\"}", ""},
-        {"{\"language\": \"R\"}", ""}, /* the status does not have it */
+        {"rs", "language_not_found: rust: there is no rustc"},
+        {"c", ""},
+        {"r", ""}, /* the status does not have it */
     };
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        json_t *request = parse(table[i].request);
+        const struct language *language = language_find(&world->languages, table[i].language);
         struct fault fault = FAULT_NULL;
-        int r = fusion_check_language(request, &world->languages, world->status, &fault);
+        int r = fusion_check_language(language, world->status, &fault);
         assert_int_equal(r, *table[i].message ? -ENOENT : 0);
         assert_string_equal(fault.text, table[i].message);
-        json_decref(request);
     }
     assert_true(may_lack("{\"outcome\": {\"exit_code\": 127}}"));
     assert_false(may_lack("{\"outcome\": {\"exit_code\": 1}}"));
