@@ -295,7 +295,7 @@ int collect_files(const struct collect *what)
     c.what = what;
     c.left = what->max;
     c.files = c.left_out = c.entries = 0;
-    c.deadline_ns = clock_now_ns() + COLLECT_MS * NS_PER_MS;
+    c.deadline_ns = clock_now_ns() + what->wall_ms * (uint64_t)NS_PER_MS;
     c.device = st.st_dev;
     c.error = 0;
     c.queue_end = 0;

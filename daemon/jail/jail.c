@@ -408,6 +408,7 @@ static int collect(const struct jail *jail, const struct jailed_job *job)
         .patterns = (const char *const *)job->lists.collect,
         .max = job->collect_max,
         .is_own_disk = jail->enclosure.work.is_tmpfs,
+        .wall_ms = COLLECT_MS,
     };
     return -collect_files(&what);
 }

@@ -59,16 +59,25 @@ static int read_records(int fd, struct found *found)
 }
 
 /* Collects from the working directory. */
-static int collect(const char *const *patterns, uint64_t max, bool is_own_disk, int expected,
-                   struct found *ret)
+/* No test passes or fails because of the time that it takes. */
+#define HOUR_MS 3600000
+
+static int collect_within(unsigned wall_ms, const char *const *patterns, uint64_t max,
+                          bool is_own_disk, int expected, struct found *ret)
 {
     _cleanup_close_ int cwd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_close_ int to = memfd_create("to", MFD_CLOEXEC);
-    struct collect what = {cwd, to, patterns, max, is_own_disk};
+    struct collect what = {cwd, to, patterns, max, is_own_disk, wall_ms};
     size_t descriptors = count_descriptors();
     CHECK_EQUAL(collect_files(&what), expected);
     CHECK_EQUAL(count_descriptors(), descriptors);
     return read_records(to, ret);
+}
+
+static int collect(const char *const *patterns, uint64_t max, bool is_own_disk, int expected,
+                   struct found *ret)
+{
+    return collect_within(HOUR_MS, patterns, max, is_own_disk, expected, ret);
 }
 
 static const char *everything[] = {"*", NULL};
@@ -259,6 +268,16 @@ static int deep(void)
     return 0;
 }
 
+/* One that has no time left looks at no more. */
+static int too_slow(void)
+{
+    CHECK(make_file("a", "x") == 0);
+    if (collect_within(0, everything, MIB, true, -ETIMEDOUT, &found) != 0)
+        return 1;
+    CHECK_EQUAL(found.count, 0);
+    return 0;
+}
+
 /* Directories that change places with links while they are looked at: nothing from behind the links
  * comes out. The other thread stands for a process that could not be killed. */
 static bool stop;
@@ -287,7 +306,7 @@ static int swapped(void)
     for (int i = 0; i < 3000; i++) {
         _cleanup_close_ int cwd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_close_ int to = memfd_create("to", MFD_CLOEXEC);
-        struct collect what = {cwd, to, i % 2 ? names : everything, MIB, true};
+        struct collect what = {cwd, to, i % 2 ? names : everything, MIB, true, HOUR_MS};
         int r = collect_files(&what);
         CHECK(r == 0 || r == -ENOENT || r == -ENOTDIR || r == -ELOOP);
         if (read_records(to, &found) != 0)
@@ -348,6 +367,7 @@ SCENARIO(too_large)
 SCENARIO(too_many)
 SCENARIO(strange_names)
 SCENARIO(deep)
+SCENARIO(too_slow)
 SCENARIO(swapped)
 
 int main(void)
@@ -357,7 +377,8 @@ int main(void)
         cmocka_unit_test(test_irregular), cmocka_unit_test(test_closed),
         cmocka_unit_test(test_shared),    cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_too_many),  cmocka_unit_test(test_strange_names),
-        cmocka_unit_test(test_deep),      cmocka_unit_test(test_swapped),
+        cmocka_unit_test(test_deep),      cmocka_unit_test(test_too_slow),
+        cmocka_unit_test(test_swapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
