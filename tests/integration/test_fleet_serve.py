@@ -687,8 +687,13 @@ def test_hosts_that_confine_jobs_differently(fleet):
         assert "the hosts of the fleet confine jobs differently" in answer["message"], answer
         client.expect_closed()
     mixed = Serve(fleet, "--mix", name="mixed")
+
+    def has_both():
+        with mixed.connect() as client:
+            return client.hello["limits"]["slots"] == 4
+
+    wait_until(has_both, "it has heard of both")
     with mixed.connect() as client:
-        assert client.hello["limits"]["slots"] == 4
         assert client.run(ECHO)["type"] == "result"
     mixed.stop()
     serve.stop()

@@ -136,6 +136,9 @@ def test_the_reason_of_a_program_in_javascript(client):
         assert re.fullmatch("test 1 of 1: exit status 1: " + reason, detail(client.run(program(code, language="javascript"))))
 
 
+# What is tested is the language's file.
+@pytest.mark.once
+@pytest.mark.long
 @pytest.mark.skipif(not os.access("/usr/bin/tsc", os.X_OK), reason="there is no tsc (node-typescript)")
 def test_typescript_knows_the_names_of_node(client):
     """The usual ways to read stdin compile, and so does what declares the names itself; a mistake does not."""
