@@ -556,12 +556,30 @@ static void end_arrivals(struct bus *bus)
     }
 }
 
+/* Waits until the threads of the subscriptions have brought what has come, and call back no more.
+ * They may come to a message so late otherwise that the library, closed meanwhile, frees it no
+ * more. */
+static void drain(struct bus *bus)
+{
+    struct watch *watch;
+    SLIST_FOREACH(watch, &bus->watches, link)
+    if (watch->subscription)
+        (void)natsSubscription_Drain(watch->subscription);
+    if (bus->inbox_subscription && natsSubscription_Drain(bus->inbox_subscription) == NATS_OK)
+        (void)natsSubscription_WaitForDrainCompletion(bus->inbox_subscription, REOPEN_MS);
+    SLIST_FOREACH(watch, &bus->watches, link)
+    if (watch->subscription)
+        (void)natsSubscription_WaitForDrainCompletion(watch->subscription, REOPEN_MS);
+}
+
 struct bus *bus_free(struct bus *bus)
 {
     if (!bus)
         return NULL;
     if (bus->connection)
         (void)natsConnection_FlushTimeout(bus->connection, REOPEN_MS);
+    if (bus_is_up(bus))
+        drain(bus);
     disconnect(bus);
     requests_deinit(&bus->requests);
     end_arrivals(bus);

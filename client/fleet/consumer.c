@@ -51,17 +51,27 @@ bool consumer_has_nothing(const json_t *info)
            json_integer_value(json_object_get(info, "num_ack_pending")) == 0;
 }
 
-bool consumer_has_acknowledged(const json_t *info, uint64_t seq)
+uint64_t consumer_floor(const json_t *info)
 {
     json_int_t floor =
         json_integer_value(json_object_get(json_object_get(info, "ack_floor"), "stream_seq"));
-    return floor > 0 && seq <= (uint64_t)floor;
+    return floor > 0 ? (uint64_t)floor : 0;
 }
 
 /* If the server refuses, which one alone does, the next looks try again. */
-static bool on_stepped_down(_unused_ void *arg, _unused_ natsMsg *reply)
+static bool on_asked(_unused_ void *arg, _unused_ natsMsg *reply)
 {
     return false;
+}
+
+void consumer_give_up(struct bus *bus, const char *run, int64_t priority)
+{
+    bus_complain(bus,
+                 "run %s: its consumer of priority %" PRId64
+                 " is ahead of the queue, which the NATS server has lost the end of; having it "
+                 "made again",
+                 run, priority);
+    (void)consumer_ask(bus, run, priority, "CONSUMER.DELETE", on_asked, NULL);
 }
 
 bool consumer_is_gone(struct consumer_watch *watch, struct bus *bus, const char *run,
@@ -84,7 +94,7 @@ bool consumer_is_gone(struct consumer_watch *watch, struct bus *bus, const char 
              " delivers nothing although jobs wait; having another NATS server lead it (one whose "
              "copy of the queue lags for long, see rubricctl fleet status, needs a restart)",
              run, priority);
-    (void)consumer_ask(bus, run, priority, "CONSUMER.LEADER.STEPDOWN", on_stepped_down, NULL);
+    (void)consumer_ask(bus, run, priority, "CONSUMER.LEADER.STEPDOWN", on_asked, NULL);
     return false;
 }
 

@@ -24,9 +24,14 @@ json_t *consumer_read(natsMsg *reply);
 /* Whether INFO, of a consumer, says that it has nothing to deliver and nothing in work. */
 bool consumer_has_nothing(const json_t *info);
 
-/* Whether INFO says that the message SEQ of the queue, and all before it, were acknowledged: it
- * will deliver none of them. */
-bool consumer_has_acknowledged(const json_t *info, uint64_t seq);
+/* The number up to which INFO says that all messages of the queue were acknowledged: it will
+ * deliver none of them. 0: none, or INFO is no such answer. */
+uint64_t consumer_floor(const json_t *info);
+
+/* Has a consumer deleted that is ahead of the queue, and says so: a queue that comes from a server
+ * which lacked its end counts from there again, and this consumer would skip what is new. The next
+ * check of the front makes it again, for all that the queue has. */
+void consumer_give_up(struct bus *bus, const char *run, int64_t priority);
 
 /* What a front knows of a consumer from one check to the next. */
 struct consumer_watch {

@@ -83,7 +83,8 @@ static bool on_floor(void *arg, natsMsg *reply)
 {
     struct runjob *job = arg;
     _cleanup_json_ json_t *info = consumer_read(reply);
-    if (!consumer_has_acknowledged(info, job->queued_seq)) {
+    job->floor = consumer_floor(info);
+    if (job->queued_seq > job->floor) {
         settle(job, job->queued_seq);
         return false;
     }
@@ -171,6 +172,7 @@ static void settle(struct runjob *job, uint64_t seq)
     job->queued_ms = monotonic_ms();
     job->queued_seq = seq;
     job->is_again = false;
+    job->floor = 0;
     if (job->is_cancelled)
         runjob_withdraw(job);
 }
@@ -195,6 +197,8 @@ static bool on_sent(void *arg, natsMsg *reply)
         fail(job, "internal", answer.text);
         return false;
     }
+    if (answer.outcome == API_OK && answer.seq <= job->floor)
+        consumer_give_up(job->bus, job->run, job->priority);
     if (answer.outcome == API_OK)
         settle(job, answer.seq);
     else if (!job->is_again)

@@ -53,6 +53,7 @@ struct runjob {
     bool is_known_verdict; /* it is no error */
     bool is_started, is_cancelled;
     bool is_again;      /* it was in the queue before; set until the queue has it */
+    uint64_t floor;     /* of the consumer, while its message is looked for; 0 */
     bool keeps_starved; /* its answer counts although it got no CPU */
     enum runjob_state state;
     uint64_t request;

@@ -264,6 +264,7 @@ static void test_a_message_that_nobody_will_get(void **state)
     answer(job, "{\"stream\":\"F-jobs\",\"seq\":9}");
     assert_int_equal(job->state, RUNJOB_QUEUED);
     assert_int_equal(job->queued_seq, 9);
+    assert_string_equal(seen.asked, "F.jobs.r.p10.t"); /* the consumer stays */
     runjob_free(job);
 }
 
@@ -277,6 +278,21 @@ static void test_a_message_that_somebody_will_get(void **state)
     assert_string_equal(seen.asked, "$JS.API.CONSUMER.INFO.F-jobs.r-p10");
     assert_int_equal(job->state, RUNJOB_QUEUED);
     assert_int_equal(job->queued_seq, 7);
+    runjob_free(job);
+}
+
+/* The queue has lost its end and counts from there again: the consumer, which has passed the number
+ * of the new message, too, is deleted. */
+static void test_a_consumer_that_is_ahead_of_the_queue(void **state)
+{
+    struct runjob *job = large_job();
+    (void)state;
+    queue_it(job);
+    refuse_again(job, 20);
+    answer(job, "{\"success\":true}");
+    answer(job, "{\"stream\":\"F-jobs\",\"seq\":9}");
+    assert_int_equal(job->state, RUNJOB_QUEUED);
+    assert_string_equal(seen.asked, "$JS.API.CONSUMER.DELETE.F-jobs.r-p10");
     runjob_free(job);
 }
 
@@ -319,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_cancelled_while_the_body_is_stored_again),
         cmocka_unit_test(test_a_message_that_nobody_will_get),
         cmocka_unit_test(test_a_message_that_somebody_will_get),
+        cmocka_unit_test(test_a_consumer_that_is_ahead_of_the_queue),
         cmocka_unit_test(test_cancelled_while_the_message_is_looked_for),
         cmocka_unit_test(test_a_job_that_is_in_the_queue_already),
     };
