@@ -556,20 +556,21 @@ static void end_arrivals(struct bus *bus)
     }
 }
 
-/* Waits until the threads of the subscriptions have brought what has come, and call back no more.
- * They may come to a message so late otherwise that the library, closed meanwhile, frees it no
- * more. */
-static void drain(struct bus *bus)
+/* Waits until the thread of SUBSCRIPTION, which may be NULL, has brought what has come, and calls
+ * back no more. It may come to a message so late otherwise that the library, closed meanwhile,
+ * frees it no more. */
+static void drain(natsSubscription *subscription)
 {
-    struct watch *watch;
+    if (subscription && natsSubscription_Drain(subscription) == NATS_OK)
+        (void)natsSubscription_WaitForDrainCompletion(subscription, REOPEN_MS);
+}
+
+static void drain_all(struct bus *bus)
+{
+    const struct watch *watch;
+    drain(bus->inbox_subscription);
     SLIST_FOREACH(watch, &bus->watches, link)
-    if (watch->subscription)
-        (void)natsSubscription_Drain(watch->subscription);
-    if (bus->inbox_subscription && natsSubscription_Drain(bus->inbox_subscription) == NATS_OK)
-        (void)natsSubscription_WaitForDrainCompletion(bus->inbox_subscription, REOPEN_MS);
-    SLIST_FOREACH(watch, &bus->watches, link)
-    if (watch->subscription)
-        (void)natsSubscription_WaitForDrainCompletion(watch->subscription, REOPEN_MS);
+    drain(watch->subscription);
 }
 
 struct bus *bus_free(struct bus *bus)
@@ -579,7 +580,7 @@ struct bus *bus_free(struct bus *bus)
     if (bus->connection)
         (void)natsConnection_FlushTimeout(bus->connection, REOPEN_MS);
     if (bus_is_up(bus))
-        drain(bus);
+        drain_all(bus);
     disconnect(bus);
     requests_deinit(&bus->requests);
     end_arrivals(bus);

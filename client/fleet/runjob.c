@@ -89,8 +89,7 @@ static bool on_floor(void *arg, natsMsg *reply)
         return false;
     }
     complain("run %s: %s is queued again: the NATS server has kept it, though it was acknowledged, "
-             "and has "
-             "lost its result",
+             "and has lost its result",
              job->run, job->token);
     job->request = delete_message(job, STREAM_JOBS, job->queued_seq, on_removed, job);
     if (job->request == 0)
