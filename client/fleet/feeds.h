@@ -19,7 +19,8 @@ struct feed {
     char run[NAMES_RUN_MAX + 1];
     int64_t priority;
     int64_t ack_wait_ms;
-    char digest[80]; /* of the isolation that the jobs are to have; FEEDS_ANY */
+    char digest[80];         /* of the isolation that the jobs are to have; FEEDS_ANY */
+    int64_t yields_until_ms; /* until then the worker lets others have its jobs first */
     bool is_empty;
     bool is_listed;
     bool is_foreign; /* no daemon of this worker may run its jobs, and the worker has said so */

@@ -9,6 +9,8 @@
  * more feeds than free slots, the slots go round. */
 #define WAIT_MS 1000
 #define WAIT_SHORT_MS 250
+/* A job that is left to other hosts comes again within that time. */
+#define YIELD_MS 3000
 /* The answer of the server takes no longer than that. */
 #define GRACE_MS 2000
 
@@ -117,11 +119,21 @@ void pulls_fill(struct pulls *pulls, struct feeds *feeds, int64_t now)
         if (!ask(pulls, feed, (n + runs - 1) / runs, 0, now))
             return;
     }
-    int64_t wait_ms = feeds->n > n ? WAIT_SHORT_MS : WAIT_MS;
+    bool is_short = feeds->n > n;
     while ((n = lane_free(pulls->lane)) > 0 &&
            (feed = feeds_next_idle(feeds, suits, pulls)) != NULL)
-        if (!ask(pulls, feed, MAX(n / MAX(feeds->n, (size_t)1), (size_t)1), wait_ms, now))
+        if (!ask(pulls, feed, MAX(n / MAX(feeds->n, (size_t)1), (size_t)1),
+                 is_short || now < feed->yields_until_ms ? WAIT_SHORT_MS : WAIT_MS, now))
             return;
+}
+
+void pulls_yield(struct feeds *feeds, const struct names_job *job, int64_t now)
+{
+    char name[NAMES_SUBJECT_SIZE];
+    names_consumer(job->run, job->priority, name);
+    struct feed *feed = feeds_find(feeds, name);
+    if (feed)
+        feed->yields_until_ms = now + YIELD_MS;
 }
 
 bool pulls_take_job(struct pulls *pulls, const char *feed)

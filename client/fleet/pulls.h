@@ -39,5 +39,9 @@ bool pulls_take_job(struct pulls *pulls, const char *feed);
 /* The server has ended the request at FEED (may be NULL: it is unknown) with STATUS. */
 void pulls_end(struct pulls *pulls, struct feed *feed, const char *name, int status);
 
+/* JOB is left to other hosts. When it comes again, the server gives it to the oldest request at its
+ * feed, so this worker's requests there are to stay young for a while. */
+void pulls_yield(struct feeds *feeds, const struct names_job *job, int64_t now);
+
 /* Forgets the requests that should be over. Returns when the next one should be. */
 int64_t pulls_expire(struct pulls *pulls, int64_t now);

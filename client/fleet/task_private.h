@@ -7,12 +7,9 @@
 /* Changes the state; nothing else does. */
 void task_enter(struct task *task, enum task_state state);
 
-/* Tells the server what becomes of the message: VERB is "+ACK", "-NAK", "+TERM" or TASK_NAK_LATER.
- */
+/* Tells the server what becomes of the message: VERB is "+ACK", "-NAK" with or without a delay, or
+ * "+TERM". */
 void task_settle(struct task *task, const char *verb, enum task_end end);
-
-/* The message comes again after a second, to whoever asks first. */
-#define TASK_NAK_LATER "-NAK {\"delay\":1000000000}"
 
 /* The daemon is no longer busy with this job: the slot may have the next one. */
 void task_release_slot(struct task *task);

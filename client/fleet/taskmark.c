@@ -98,6 +98,16 @@ static bool is_for_others(struct task *task)
                      monotonic_ms());
 }
 
+/* The message comes again after about a second, to whoever has asked first. The delay varies: two
+ * workers ask at the same interval, and with a fixed one the same of them would always be first. */
+static void pass_by(struct task *task)
+{
+    char verb[48];
+    unsigned long long delay_ms = 800 + strtoull(task->nonce, NULL, 16) % 400;
+    (void)snprintf(verb, sizeof(verb), "-NAK {\"delay\":%llu000000}", delay_ms);
+    task_settle(task, verb, TASK_PASSED);
+}
+
 static void wait_to_be_alone(struct task *task)
 {
     task_enter(task, TASK_WAITING);
@@ -117,7 +127,7 @@ void taskmark_start(struct task *task)
     else if (json_array_size(task->mark.starts) >= MARKS_STARTS_MAX)
         task_bury(task);
     else if (has_starved && is_for_others(task))
-        task_settle(task, TASK_NAK_LATER, TASK_PASSED);
+        pass_by(task);
     else if (has_starved && !task->is_alone)
         wait_to_be_alone(task);
     else if (marks_add(task->mark.starts, task->worker, task->nonce) == 0)

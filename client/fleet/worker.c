@@ -137,6 +137,8 @@ static int64_t tick_tasks(struct worker *worker, int64_t now)
         next = LIST_NEXT(task, link);
         if (task->state == TASK_OVER) {
             count_end(worker, task);
+            if (task->end == TASK_PASSED)
+                pulls_yield(&worker->feeds, &task->names, now);
             LIST_REMOVE(task, link);
             (void)task_free(task);
             continue;
