@@ -145,8 +145,9 @@ def many_tests(daemon, scale):
         seconds = -1 / daemon.rate(compile_only, 1, is_pass) + 1 / daemon.rate(jobs, 1, is_pass)
         return (count - 1) / seconds
 
+    # On two processors a round's ratio lies between 0.73 and 1.1: where the kernel places each program makes so much.
     what = f"a C++ program, {count:,} tests"
-    yield from rows(what, "a loop that forks and compares", turns(scale.rounds(7), ours, lambda: plain.rate(1)), "/s", 0.9)
+    yield from rows(what, "a loop that forks and compares", turns(scale.rounds(21), ours, lambda: plain.rate(1)), "/s", 0.9)
     yield from best_of_others(what, plain, program, ours, scale)
 
 
