@@ -26,20 +26,24 @@ int grade_languages_agree(const struct dataset *dataset, const char *wanted, str
                : 0;
 }
 
-/* Finds the language NAME in LIST, that of the daemon, which has no aliases. */
+static bool is_called(const json_t *language, const char *name)
+{
+    const json_t *aliases = json_object_get(language, "aliases");
+    const char *its = json_string_value(json_object_get(language, "name"));
+    for (size_t i = 0; i < json_array_size(aliases); i++) {
+        const char *alias = json_string_value(json_array_get(aliases, i));
+        if (alias && strcmp(alias, name) == 0)
+            return true;
+    }
+    return its && strcmp(its, name) == 0;
+}
+
+/* Finds the language NAME in LIST, that of the daemon. */
 static const json_t *find(const json_t *list, const char *name)
 {
-    /* Those of conf/languages.d that data sets do not use. */
-    static const char *const aliases[][2] = {
-        {"pypy", "pypy3"}, {"mono", "csharp"}, {"fpc", "pascal"}};
-    name = langname_of(name);
-    for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
-        if (strcmp(name, aliases[i][0]) == 0)
-            name = aliases[i][1];
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *language = json_array_get(list, i);
-        const char *its = json_string_value(json_object_get(language, "name"));
-        if (its && strcmp(its, name) == 0)
+        if (is_called(language, name) || is_called(language, langname_of(name)))
             return language;
     }
     return NULL;

@@ -118,6 +118,7 @@ static void keep_common(json_t *to, const json_t *from, const char *name)
 
 static void join_language(json_t *to, const json_t *from)
 {
+    keep_common(to, from, "aliases");
     keep_common(to, from, "version");
     keep_common(to, from, "digest");
     if (json_is_true(at(from, "available")) || !json_is_true(at(to, "available")))

@@ -133,6 +133,14 @@ static json_t *configuration_json(const struct status_view *view, uint64_t now_n
                      (int)settings->slots);
 }
 
+static json_t *aliases_json(const struct language *language)
+{
+    json_t *list = language->aliases.count > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < language->aliases.count; i++)
+        (void)json_array_append_new(list, json_string(language->aliases.item[i]));
+    return list;
+}
+
 /* Each language that is configured. `version` comes once it was asked for, `why_not` if it cannot
  * be had. */
 static json_t *languages_json(const struct settings *settings)
@@ -144,8 +152,8 @@ static json_t *languages_json(const struct settings *settings)
         const char *version, *why_not;
         bool has = languages_has(settings->languages, language, &version, &why_not);
         (void)json_array_append_new(
-            list, json_pack("{s:s,s:b,s:s*,s:s*,s:s*}", "name", language->name, "available", has,
-                            "version", version, "digest",
+            list, json_pack("{s:s,s:o*,s:b,s:s*,s:s*,s:s*}", "name", language->name, "aliases",
+                            aliases_json(language), "available", has, "version", version, "digest",
                             languages_digest(settings->languages, language), "why_not", why_not));
     }
     return list;

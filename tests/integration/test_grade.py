@@ -1253,7 +1253,8 @@ def test_a_language_that_no_task_is_in(place):
 @pytest.mark.parametrize("name, known", [("klingon", False), ("C++", True), ("haskell", True), ("pypy", True)])
 def test_a_language_that_the_daemon_does_not_know(place, fake, name, known):
     daemon = fake()
-    daemon.languages = [{"name": name, "available": True} for name in ("cpp", "pypy3", "python")]
+    daemon.languages = [{"name": name, "available": True} for name in ("cpp", "python")]
+    daemon.languages.insert(1, {"name": "pypy3", "aliases": ["faster", "pypy"], "available": True})
     daemon.languages.append({"name": "haskell", "available": False, "why_not": "install ghc"})
     place.write("tasks.jsonl", SUM)
     place.write("samples.jsonl", {"name": "sum", "solution": "good"})

@@ -77,8 +77,9 @@ def test_status_tells_what_the_host_has(start_daemon, languages):
     daemon = start_daemon(languages.setting)
     with daemon.connect() as client:
         assert told(client) == {
-            "xx": {"available": True},
+            "xx": {"aliases": ["xx-alias"], "available": True},
             "yy": {
+                "aliases": ["yy-alias"],
                 "available": False,
                 "why_not": f"there is no {languages.programs}/yy; install the Debian package yy-lang",
             },
@@ -100,6 +101,7 @@ def test_versions_are_asked_for_after_the_start(start_daemon, languages):
         found = told(client)
     assert found["xx"]["version"] == "XX 3.1" and len(found["xx"]["digest"]) == 64
     assert found["yy"] == {
+        "aliases": ["yy-alias"],
         "available": False,
         "why_not": f"{languages.programs}/yy was to tell its version and exited with 7: no libraries",
     }
