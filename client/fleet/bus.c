@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bus.h"
-#include "busconnect.h"
+#include "mailbox.h"
 #include "names.h"
 #include "requests.h"
 
@@ -8,9 +8,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/queue.h>
 
 /* Between two connections of which the first was closed for good. */
@@ -36,20 +34,12 @@ struct watch {
     SLIST_ENTRY(watch) link;
 };
 
-/* A message that has arrived. */
-struct arrival {
-    natsMsg *message;
-    struct watch *watch; /* NULL: the answer to a request */
-    STAILQ_ENTRY(arrival) link;
-};
-
 struct bus {
     struct bus_options options;
     natsConnection *connection;
     natsSubscription *inbox_subscription;
     char *inbox; /* without the dot and the number behind it */
     unsigned n_inboxes;
-    int event_fd;
     struct requests requests;
     SLIST_HEAD(, watch) watches;
     int64_t reopen_ms, give_up_ms;
@@ -57,96 +47,22 @@ struct bus {
     bool was_up;
     char why[FAULT_MAX]; /* the last try to connect failed; "": it did not */
     unsigned epoch;
-
-    /* What the library's threads touch. */
-    pthread_mutex_t lock;
-    STAILQ_HEAD(, arrival) arrivals;
-    bool is_closed, is_lost, is_back;
-    bool is_ending;    /* nobody will take what arrives now */
-    char refusal[256]; /* what the server has refused; "": nothing */
+    struct mailbox mailbox; /* the library's threads touch nothing else */
 };
 
 /* --- the library's threads ---------------------------------------------------------------- */
 
-static void wake(struct bus *bus)
-{
-    (void)eventfd_write(bus->event_fd, 1);
-}
-
-static void free_arrival(struct arrival *arrival)
-{
-    natsMsg_Destroy(arrival->message);
-    free(arrival);
-}
-
-static void arrive(struct bus *bus, struct watch *watch, natsMsg *take_message)
-{
-    struct arrival *arrival = malloc(sizeof(*arrival));
-    if (!arrival) {
-        natsMsg_Destroy(take_message); /* as if the network had lost it */
-        return;
-    }
-    *arrival = (struct arrival){.message = take_message, .watch = watch};
-    (void)pthread_mutex_lock(&bus->lock);
-    bool was_empty = STAILQ_EMPTY(&bus->arrivals), is_ending = bus->is_ending;
-    if (!is_ending)
-        STAILQ_INSERT_TAIL(&bus->arrivals, arrival, link);
-    (void)pthread_mutex_unlock(&bus->lock);
-    if (is_ending)
-        free_arrival(arrival);
-    else if (was_empty)
-        wake(bus);
-}
-
 static void on_reply(_unused_ natsConnection *connection, _unused_ natsSubscription *subscription,
-                     natsMsg *message, void *bus)
+                     natsMsg *message, void *mailbox)
 {
-    arrive(bus, NULL, message);
+    mailbox_put(mailbox, NULL, message);
 }
 
 static void on_watched(_unused_ natsConnection *connection, _unused_ natsSubscription *subscription,
                        natsMsg *message, void *watch_)
 {
     struct watch *watch = watch_;
-    arrive(watch->bus, watch, message);
-}
-
-static void note_state(struct bus *bus, bool *flag)
-{
-    (void)pthread_mutex_lock(&bus->lock);
-    *flag = true;
-    (void)pthread_mutex_unlock(&bus->lock);
-    wake(bus);
-}
-
-static void on_lost(_unused_ natsConnection *connection, void *bus)
-{
-    note_state(bus, &((struct bus *)bus)->is_lost);
-}
-
-static void on_back(_unused_ natsConnection *connection, void *bus)
-{
-    note_state(bus, &((struct bus *)bus)->is_back);
-}
-
-static void on_refused(natsConnection *connection, _unused_ natsSubscription *subscription,
-                       natsStatus status, void *bus_)
-{
-    struct bus *bus = bus_;
-    const char *text = NULL;
-    if (status != NATS_NOT_PERMITTED)
-        return; /* the connection ends, and the reason is told then */
-    (void)natsConnection_GetLastError(connection, &text);
-    (void)pthread_mutex_lock(&bus->lock);
-    (void)snprintf(bus->refusal, sizeof(bus->refusal), "%s",
-                   text && *text ? text : natsStatus_GetText(status));
-    (void)pthread_mutex_unlock(&bus->lock);
-    wake(bus);
-}
-
-static void on_closed(_unused_ natsConnection *connection, void *bus)
-{
-    note_state(bus, &((struct bus *)bus)->is_closed);
+    mailbox_put(&watch->bus->mailbox, watch, message);
 }
 
 /* --- sending ------------------------------------------------------------------------------ */
@@ -302,20 +218,17 @@ static void take_reply(struct bus *bus, natsMsg *message, int64_t now)
 
 static void take_arrivals(struct bus *bus, int64_t now)
 {
-    eventfd_t count;
-    STAILQ_HEAD(, arrival) arrivals = STAILQ_HEAD_INITIALIZER(arrivals);
-    (void)eventfd_read(bus->event_fd, &count);
-    (void)pthread_mutex_lock(&bus->lock);
-    STAILQ_CONCAT(&arrivals, &bus->arrivals);
-    (void)pthread_mutex_unlock(&bus->lock);
+    struct arrivals arrivals = STAILQ_HEAD_INITIALIZER(arrivals);
+    mailbox_take(&bus->mailbox, &arrivals);
     struct arrival *arrival;
     while ((arrival = STAILQ_FIRST(&arrivals)) != NULL) {
         STAILQ_REMOVE_HEAD(&arrivals, link);
-        if (arrival->watch)
-            arrival->watch->take(arrival->watch->arg, arrival->message);
+        const struct watch *watch = arrival->of;
+        if (watch)
+            watch->take(watch->arg, arrival->message);
         else
             take_reply(bus, arrival->message, now);
-        free_arrival(arrival);
+        arrival_free(arrival);
     }
 }
 
@@ -372,8 +285,8 @@ static int subscribe_inbox(struct bus *bus)
 {
     char all[128];
     (void)snprintf(all, sizeof(all), "%s.*", bus->inbox);
-    if (natsConnection_Subscribe(&bus->inbox_subscription, bus->connection, all, on_reply, bus) !=
-        NATS_OK)
+    if (natsConnection_Subscribe(&bus->inbox_subscription, bus->connection, all, on_reply,
+                                 &bus->mailbox) != NATS_OK)
         return -EIO;
     (void)natsSubscription_SetPendingLimits(bus->inbox_subscription, -1, -1);
     struct watch *watch;
@@ -409,9 +322,7 @@ static bool is_narrow(const struct bus *bus)
 
 static int connect_bus(struct bus *bus, struct fault *fault)
 {
-    static const struct busconnect_events events = {
-        .lost = on_lost, .back = on_back, .closed = on_closed, .refused = on_refused};
-    int r = busconnect(&bus->options, &events, bus, &bus->connection, fault);
+    int r = busconnect(&bus->options, &mailbox_events, &bus->mailbox, &bus->connection, fault);
     if (r == 0)
         r = subscribe_inbox(bus);
     if (r == 0 && is_narrow(bus)) {
@@ -449,24 +360,19 @@ static void reopen(struct bus *bus, int64_t now)
 
 static void take_states(struct bus *bus, int64_t now)
 {
-    (void)pthread_mutex_lock(&bus->lock);
-    bool closed = bus->is_closed, lost = bus->is_lost, back = bus->is_back;
-    bus->is_closed = bus->is_lost = bus->is_back = false;
-    char refusal[sizeof(bus->refusal)];
-    memcpy(refusal, bus->refusal, sizeof(refusal));
-    bus->refusal[0] = '\0';
-    (void)pthread_mutex_unlock(&bus->lock);
-    if (*refusal)
-        bus_complain(bus, "the NATS server refuses: %s", refusal);
-    if (lost)
+    struct mailbox_news news;
+    mailbox_take_news(&bus->mailbox, &news);
+    if (*news.refusal)
+        bus_complain(bus, "the NATS server refuses: %s", news.refusal);
+    if (news.is_lost)
         bus->give_up_ms = now + GIVE_UP_MS;
-    if (lost && bus->was_up) {
+    if (news.is_lost && bus->was_up) {
         complain("the connection to the NATS server is lost; connecting again");
         bus->was_up = false;
     }
-    if (back && bus_is_up(bus) && is_narrow(bus)) {
+    if (news.is_back && bus_is_up(bus) && is_narrow(bus)) {
         bus->reopen_ms = now; /* it has another configuration now, of which reopen() complains */
-    } else if (back && bus_is_up(bus)) {
+    } else if (news.is_back && bus_is_up(bus)) {
         complain("connected to the NATS server again");
         bus->was_up = true;
         bus->give_up_ms = INT64_MAX;
@@ -474,7 +380,7 @@ static void take_states(struct bus *bus, int64_t now)
     }
     /* It may be an earlier connection that was closed. */
     if (bus->reopen_ms == INT64_MAX && !bus_is_up(bus) &&
-        ((closed && natsConnection_IsClosed(bus->connection)) || now >= bus->give_up_ms))
+        ((news.is_closed && natsConnection_IsClosed(bus->connection)) || now >= bus->give_up_ms))
         bus->reopen_ms = now;
 }
 
@@ -515,13 +421,15 @@ int bus_open(const struct bus_options *options, bool patient, struct bus **ret, 
     bus->reopen_ms = bus->give_up_ms = INT64_MAX;
     bus->complained_ms = INT64_MIN / 2;
     requests_init(&bus->requests);
-    STAILQ_INIT(&bus->arrivals);
     SLIST_INIT(&bus->watches);
-    (void)pthread_mutex_init(&bus->lock, NULL);
-    bus->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = names_check("--fleet", bus_fleet(bus), NAMES_FLEET_MAX, fault);
+    int r = mailbox_init(&bus->mailbox);
+    if (r < 0) {
+        free(bus);
+        return r;
+    }
+    r = names_check("--fleet", bus_fleet(bus), NAMES_FLEET_MAX, fault);
     if (r == 0)
-        r = bus->event_fd < 0 ? -errno : make_inbox(bus);
+        r = make_inbox(bus);
     if (r == 0) {
         bus->was_up = true;
         r = connect_bus(bus, fault);
@@ -540,20 +448,6 @@ int bus_open(const struct bus_options *options, bool patient, struct bus **ret, 
     }
     *ret = bus;
     return 0;
-}
-
-/* A subscription's thread may be about to call back still: what arrives from now on is freed at
- * once. It is done while the library is open, which messages need even to be freed. */
-static void end_arrivals(struct bus *bus)
-{
-    (void)pthread_mutex_lock(&bus->lock);
-    bus->is_ending = true;
-    (void)pthread_mutex_unlock(&bus->lock);
-    struct arrival *arrival;
-    while ((arrival = STAILQ_FIRST(&bus->arrivals)) != NULL) {
-        STAILQ_REMOVE_HEAD(&bus->arrivals, link);
-        free_arrival(arrival);
-    }
 }
 
 /* Waits until the thread of SUBSCRIPTION, which may be NULL, has brought what has come, and calls
@@ -583,7 +477,8 @@ struct bus *bus_free(struct bus *bus)
         drain_all(bus);
     disconnect(bus);
     requests_deinit(&bus->requests);
-    end_arrivals(bus);
+    /* A subscription's thread may be about to call back still. */
+    mailbox_end(&bus->mailbox);
     nats_CloseAndWait(REOPEN_MS); /* after it no thread of the library calls back */
     while (!SLIST_EMPTY(&bus->watches)) {
         struct watch *watch = SLIST_FIRST(&bus->watches);
@@ -591,8 +486,7 @@ struct bus *bus_free(struct bus *bus)
         free(watch->subject);
         free(watch);
     }
-    (void)pthread_mutex_destroy(&bus->lock);
-    bus->event_fd = close_fd(bus->event_fd);
+    mailbox_deinit(&bus->mailbox);
     free(bus->inbox);
     free(bus);
     return NULL;
@@ -610,5 +504,5 @@ natsConnection *bus_connection(struct bus *bus)
 
 int bus_fd(const struct bus *bus)
 {
-    return bus->event_fd;
+    return bus->mailbox.fd;
 }
