@@ -63,7 +63,8 @@ int session_adopt(int fd, struct embedded daemon, const char *where, struct sess
     return 0;
 }
 
-static int connect_socket(const char *path, int *ret)
+/* Waits for room in the daemon's backlog for a while if it WAITS. */
+static int connect_socket(const char *path, bool waits, int *ret)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t n = strlen(path);
@@ -71,10 +72,11 @@ static int connect_socket(const char *path, int *ret)
         return -ENAMETOOLONG;
     memcpy(address.sun_path, path, n);
 
-    _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    _cleanup_close_ int fd =
+        socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (waits ? 0 : SOCK_NONBLOCK), 0);
     if (fd < 0)
         return -errno;
-    /* Bounds the wait for a daemon whose backlog is full: connect() then fails with EAGAIN. */
+    /* Without room in the backlog, connect() fails with EAGAIN. */
     struct timeval patience = {.tv_sec = CONNECT_TIMEOUT_S};
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
@@ -94,7 +96,7 @@ static const char *connect_error(int error)
 int session_connect(const char *path, struct session *ret, struct fault *fault)
 {
     int fd = -1;
-    int r = connect_socket(path, &fd);
+    int r = connect_socket(path, true, &fd);
     if (r < 0) {
         (void)fault_set(fault, "%s: %s", path, connect_error(-r));
         return r;
@@ -123,7 +125,7 @@ int session_reconnect(struct session *session, struct fault *fault)
 {
     assert(session->fd < 0);
     assert(evbuffer_get_length(session->in) == 0 && evbuffer_get_length(session->out) == 0);
-    int r = connect_socket(session->where, &session->fd);
+    int r = connect_socket(session->where, !session->connects_at_once, &session->fd);
     if (r < 0)
         (void)fault_set(fault, "%s: %s", session->where, connect_error(-r));
     return r;

@@ -27,8 +27,9 @@ struct session {
     uint32_t max_frame;     /* the largest frame that the daemon accepts, in bytes */
     int64_t jobs_per_client;
     int64_t slots;
-    bool reruns_starved; /* a fleet runs starved jobs again by itself */
-    char *bye;           /* why the daemon ended the connection, from its `bye`; NULL: none came */
+    bool connects_at_once; /* or not at all: session_reconnect() does not wait for a busy daemon */
+    bool reruns_starved;   /* a fleet runs starved jobs again by itself */
+    char *bye; /* why the daemon ended the connection, from its `bye`; NULL: none came */
     char *bye_message;
     struct message_tail tail;
 };

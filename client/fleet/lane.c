@@ -28,6 +28,7 @@ int lane_init(struct lane *lane, const char *path, int64_t now)
     TAILQ_INIT(&lane->jobs);
     reconnect_init(&lane->reconnect, PATIENCE_MS);
     int r = session_prepare(path, &lane->session);
+    lane->session.connects_at_once = true; /* a worker says all the time that its jobs go on */
     if (r == 0)
         reconnect_begin(&lane->reconnect, &lane->session, NULL, now);
     return r;

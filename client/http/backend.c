@@ -5,6 +5,7 @@
 #include "proto/frame.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/random.h>
@@ -36,6 +37,7 @@ struct place {
     struct feeder *feeder; /* NULL: nobody wants the answer */
     void *tag;
     unsigned serial; /* tells the jobs apart that the place has had */
+    uint64_t number; /* the daemon's; 0: the job has not started yet, as far as is known */
     bool used;
 };
 
@@ -212,6 +214,32 @@ static void take_answer(struct backend *backend, struct message *message)
     feeder->ops->answer(feeder, answered.tag, message);
 }
 
+/* Cancels the job at PLACE number I, which nobody wants. */
+static void cancel(struct backend *backend, size_t i)
+{
+    const struct place *place = &backend->places[i];
+    const struct backend_host *host = &backend->host;
+    char text[SUBMIT_OVERHEAD];
+    /* The daemon may have stopped to read this connection: its jobs found no room in the queue. */
+    if (place->number > 0 && host->cancel && host->cancel(place->number, host->userdata))
+        return;
+    int n = snprintf(text, sizeof(text), "{\"type\":\"cancel\",\"id\":\"%s%zu.%u\"}", backend->ids,
+                     i, place->serial);
+    if (session_send(&backend->session, text, (size_t)n) < 0)
+        complain("out of memory: a job whose client left goes on");
+}
+
+/* The cancel of a job that had not started may lie unread still. */
+static void take_start(struct backend *backend, const struct message *message)
+{
+    struct place *place = find_place(backend, message_text(message, "id"));
+    if (!place)
+        return;
+    place->number = (uint64_t)json_integer_value(json_object_get(message->object, "job_no"));
+    if (!place->feeder)
+        cancel(backend, (size_t)(place - backend->places));
+}
+
 /* Sizes the window after the daemon's slots. 0 or -ENOMEM. */
 static int size_window(struct backend *backend, const struct message *hello)
 {
@@ -282,6 +310,8 @@ static int take_message(struct backend *backend, struct message *message, struct
         return greet(backend, message, fault);
     if (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR) {
         take_answer(backend, message);
+    } else if (message->type == MESSAGE_STARTED) {
+        take_start(backend, message);
     } else if (message->type == MESSAGE_STATUS || message->type == MESSAGE_METRICS ||
                message->type == MESSAGE_PONG) {
         (void)event_del(backend->answer_due);
@@ -318,12 +348,14 @@ static void on_ready(_unused_ evutil_socket_t fd, short events, void *userdata)
 
 static int open_session(struct backend *backend, struct fault *fault)
 {
-    int r;
-    if (backend->has_session)
-        return session_reconnect(&backend->session, fault);
-    r = session_connect(backend->host.socket, &backend->session, fault);
-    backend->has_session = r == 0;
-    return r;
+    int r = 0;
+    if (!backend->has_session)
+        r = session_prepare(backend->host.socket, &backend->session);
+    if (r < 0)
+        return r;
+    backend->has_session = true;
+    backend->session.connects_at_once = true; /* nobody is served meanwhile */
+    return session_reconnect(&backend->session, fault);
 }
 
 int backend_connect(struct backend *backend)
@@ -519,13 +551,14 @@ void backend_offer(struct backend *backend, struct feeder *feeder)
     watch_output(backend);
 }
 
-static void cancel(struct backend *backend, size_t i)
+bool backend_cancel(struct backend *backend, uint64_t number)
 {
     char text[SUBMIT_OVERHEAD];
-    int n = snprintf(text, sizeof(text), "{\"type\":\"cancel\",\"id\":\"%s%zu.%u\"}", backend->ids,
-                     i, backend->places[i].serial);
-    if (session_send(&backend->session, text, (size_t)n) < 0)
-        complain("out of memory: a job whose client left goes on");
+    int n = snprintf(text, sizeof(text), "{\"type\":\"cancel\",\"job_no\":%" PRIu64 "}", number);
+    if (backend->state != UP || session_send(&backend->session, text, (size_t)n) < 0)
+        return false;
+    watch_output(backend);
+    return true;
 }
 
 void backend_withdraw(struct feeder *feeder, void (*drop)(void *tag))

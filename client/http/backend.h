@@ -63,6 +63,9 @@ struct backend_host {
     unsigned jobs_per_feeder;
     /* HELLO is the daemon's first message. May be NULL. */
     void (*greeted)(const struct message *hello, void *userdata);
+    /* Cancels a job by the daemon's number of it, on another connection, which no job keeps the
+     * daemon from reading. False: it cannot. May be NULL. */
+    bool (*cancel)(uint64_t number, void *userdata);
     void *userdata;
 };
 
@@ -81,6 +84,10 @@ void backend_offer(struct backend *backend, struct feeder *feeder);
 /* FEEDER has no jobs any more, and nobody wants the answers to those in flight: cancels them. TAGS
  * are given to DROP. */
 void backend_withdraw(struct feeder *feeder, void (*drop)(void *tag));
+
+/* Cancels the job that the daemon calls NUMBER, whichever connection it came by. False if there is
+ * no daemon now. */
+bool backend_cancel(struct backend *backend, uint64_t number);
 
 /* Asks the daemon; told() is called once, perhaps before this returns. */
 void backend_ask(struct backend *backend, enum ask ask, struct asker *asker);

@@ -32,6 +32,12 @@ static int load_languages(struct gateway *gateway, struct fault *fault)
     return r;
 }
 
+static bool cancel_job(uint64_t number, void *userdata)
+{
+    struct gateway *gateway = userdata;
+    return backend_cancel(gateway->control, number);
+}
+
 static struct backend_host make_host(struct gateway *gateway)
 {
     return (struct backend_host){
@@ -40,6 +46,7 @@ static struct backend_host make_host(struct gateway *gateway)
         .patience_ms = gateway->settings->daemon_time,
         .jobs_per_feeder = gateway->settings->jobs_per_connection,
         .greeted = on_greeted,
+        .cancel = cancel_job,
         .userdata = gateway,
     };
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Piston's answer has the output twice. */
-#define ANSWER_PER_RESULT 2
+#define PISTON_PER_RESULT 2
 
 struct program {
     struct feeder feeder;
@@ -175,7 +175,8 @@ static void offer(struct program *program, const json_t *job)
              true);
         return;
     }
-    program->most = ANSWER_PER_RESULT * resultsize_most(job, exchange->gateway->limits);
+    program->most = (program->is_piston ? PISTON_PER_RESULT : 1) *
+                    resultsize_most(job, exchange->gateway->limits);
     program->made = true;
 }
 

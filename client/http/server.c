@@ -27,14 +27,15 @@ struct server {
 static void run(struct server *server)
 {
     MHD_UNSIGNED_LONG_LONG ms;
+    server->ended = false;
+    (void)MHD_run(server->mhd);
+    bool is_due = MHD_get_timeout(server->mhd, &ms) == MHD_YES;
     /* With as many connections as there may be, libmicrohttpd takes its listening socket out of its
      * epoll, and only its next run puts it back: without one, whoever waits would wait for somebody
-     * else's deadline. */
-    do {
-        server->ended = false;
-        (void)MHD_run(server->mhd);
-    } while (server->ended);
-    if (MHD_get_timeout(server->mhd, &ms) == MHD_YES) {
+     * else's deadline. It is a turn of the loop away, since connections may end in every run. */
+    if (server->ended)
+        ms = 0;
+    if (is_due || server->ended) {
         const struct timeval tv = {.tv_sec = (time_t)(ms / 1000),
                                    .tv_usec = (long)(ms % 1000) * 1000};
         (void)event_add(server->timer, &tv);

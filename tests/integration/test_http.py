@@ -484,3 +484,25 @@ def test_mistakes_in_the_configuration(tmp_path, text, message):
     command = [RUBRICD_HTTP, "--check-config", f"--config={path}", "--set=languages="]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 78 and f"{path}{message}" in done.stderr
+
+
+def test_a_daemon_that_accepts_nobody(tmp_path):
+    """The gateway does not wait for room in its backlog, since it would serve nobody meanwhile."""
+    path = tmp_path / "full"
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(str(path))
+        listener.listen(0)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
+                waiting.setblocking(False)
+                waiting.connect(str(path))
+        gateway = Gateway(tmp_path, path)
+        sockets = [stack.enter_context(gateway.connect()) for _ in range(20)]
+        for sock in sockets:
+            sock.sendall(post_bytes(json.dumps(ECHO).encode()))
+        for sock in reversed(sockets):
+            head, body = read_answer(sock)
+            assert head.startswith("HTTP/1.1 503") and json.loads(body)["error"]["code"] == "daemon_gone"
+        assert gateway.stop() == 0

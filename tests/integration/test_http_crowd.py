@@ -3,6 +3,8 @@
 
 import contextlib
 import json
+import select
+import signal
 import subprocess
 
 import pytest
@@ -145,3 +147,25 @@ def test_hardly_any_descriptors(tokens):
     done = subprocess.run([*command, "--set=languages="], capture_output=True, text=True, timeout=DEADLINE, check=False)
     said = "connections is 4096, but 64 open files (RLIMIT_NOFILE) suffice for 0: at least 107 files are needed"
     assert done.returncode == 78 and said in done.stderr
+
+
+def test_connections_that_come_and_go_do_not_stop_the_loop(start, tokens):
+    """Each connection that ends calls for a run of libmicrohttpd. The daemon's answers, timers and signals have their
+    turn between these runs, so the client whose answer needs the daemon is served before most of the others."""
+    gateway = start(tokens, "connections=1000", "connections_per_address=1000", *LONG)
+    comers = 600
+    with contextlib.ExitStack() as stack, gateway.connect() as bob:
+        healthz = head_of("GET", "/healthz", **AS_BOB)
+        bob.sendall(healthz)
+        assert read_answer(bob)[0].startswith("HTTP/1.1 200")
+        gateway.process.send_signal(signal.SIGSTOP)
+        sockets = [stack.enter_context(gateway.connect()) for _ in range(comers)]
+        for sock in sockets:
+            sock.sendall(b"GET /nowhere HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        bob.sendall(healthz)
+        gateway.process.send_signal(signal.SIGCONT)
+        assert read_answer(bob)[0].startswith("HTTP/1.1 200")
+        answered = len(select.select(sockets, [], [], 0)[0])
+        for sock in sockets:
+            assert read_to_end(sock).startswith(b"HTTP/1.")
+    assert answered < comers / 2

@@ -11,6 +11,8 @@ import pytest
 from conftest import DEADLINE, wait_until
 from http_gateway import (
     ECHO,
+    SLEEP,
+    Gateway,
     head_of,
     jobs_of,
     make_start,  # noqa: F401
@@ -121,3 +123,33 @@ def test_stop_takes_a_body_that_comes_at_once(daemon, start):
             assert " 200 " in head and "Connection: close" in head
             assert read_to_end(each) == b""
     assert gateway.process.wait(DEADLINE) == 0
+
+
+@pytest.mark.parametrize("runs", ["already", "later"])
+def test_a_client_that_leaves_while_the_daemon_reads_nothing(start_daemon, tmp_path, runs):
+    """The daemon's queue is full, so that it reads no word of the gateway's connection. The job of a client that left
+    ends all the same, be it one that runs or one that begins later."""
+    daemon = start_daemon("queue.jobs=4", "queue.jobs_per_client=4", slots=1)
+    gateway = Gateway(tmp_path, daemon.socket)
+    request = post_bytes(json.dumps(SLEEP).encode())
+    with daemon.connect() as first, daemon.connect() as filler, daemon.connect() as looker, contextlib.ExitStack() as stack:
+        if runs == "later":
+            first.submit("first", SLEEP)
+            wait_until(lambda: jobs_of(daemon) == 1, "another client's job runs")
+        leaver, *others = (stack.enter_context(gateway.connect()) for _ in range(4))
+        count = jobs_of(daemon) + 1
+        leaver.sendall(request)
+        wait_until(lambda: jobs_of(daemon) == count, "the daemon has the job")
+        for i in range(5 - count):
+            filler.submit(f"f{i}", ECHO)
+        wait_until(lambda: jobs_of(daemon) == 5, "the queue is full")
+        for other in others:
+            other.sendall(request)
+        wait_until(lambda: any(client["paused"] for client in looker.status()["clients"]), "the daemon reads no more")
+        for sock in (leaver, *others):
+            sock.close()
+        wait_until(lambda: gateway.connections() == 0, "the gateway knows that they have left")
+        if runs == "later":
+            first.send({"type": "cancel", "id": "first"})
+        wait_until(lambda: jobs_of(daemon) == 0, "no job is left")
+    assert gateway.stop() == 0
