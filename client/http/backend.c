@@ -125,7 +125,8 @@ static void lose_jobs(struct backend *backend)
         if (place.feeder) {
             place.feeder->in_flight--;
             wait_again(backend, place.feeder);
-            place.feeder->ops->lost(place.feeder, place.tag, backend->why.text);
+            place.feeder->ops->lost(place.feeder, place.tag, "daemon_gone", backend->why.text,
+                                    true);
         }
     }
 }
@@ -463,6 +464,14 @@ size_t backend_job_max(const struct backend *backend)
     return (max ? max : FRAME_MAX_DEFAULT) - SUBMIT_OVERHEAD;
 }
 
+int backend_check_size(const struct backend *backend, size_t size, struct fault *fault)
+{
+    size_t max = backend_job_max(backend);
+    return size <= max ? 0
+                       : fault_set(fault, "the job has %zu bytes, and the daemon takes at most %zu",
+                                   size, max);
+}
+
 /* --- jobs ----------------------------------------------------------------------------------- */
 
 /* Returns a free place; there is one as long as the window is not full. */
@@ -474,7 +483,7 @@ static size_t free_place(const struct backend *backend)
     return i;
 }
 
-/* Sends JOB under an id of its own. 0, -EMSGSIZE or -ENOMEM. */
+/* Sends JOB, whose size is checked, under an id of its own. 0 or -ENOMEM. */
 static int submit(struct backend *backend, struct feeder *feeder, const struct bytes *job,
                   void *tag)
 {
@@ -503,11 +512,13 @@ static int submit(struct backend *backend, struct feeder *feeder, const struct b
 static void take_turn(struct backend *backend, struct feeder *feeder)
 {
     _cleanup_bytes_ struct bytes job = BYTES_NULL;
+    struct fault fault = FAULT_NULL;
     void *tag = NULL;
     int r = feeder->ops->next(feeder, &job, &tag);
     if (r <= 0)
         return;
-    r = submit(backend, feeder, &job, tag);
+    bool fits = backend_check_size(backend, job.length, &fault) == 0;
+    r = fits ? submit(backend, feeder, &job, tag) : -EMSGSIZE;
     if (r == 0 && feeder->in_flight >= backend->host.jobs_per_feeder) {
         feeder->full = true;
         return;
@@ -515,9 +526,8 @@ static void take_turn(struct backend *backend, struct feeder *feeder)
     TAILQ_INSERT_TAIL(&backend->feeders, feeder, link);
     feeder->waiting = true;
     if (r < 0)
-        feeder->ops->lost(feeder, tag,
-                          r == -EMSGSIZE ? "the job is larger than the daemon accepts"
-                                         : "out of memory");
+        feeder->ops->lost(feeder, tag, fits ? "internal" : "frame_too_large",
+                          fits ? "out of memory" : fault.text, fits);
 }
 
 static void backend_feed(struct backend *backend)

@@ -24,8 +24,11 @@ struct feeder_ops {
     int (*next)(struct feeder *feeder, struct bytes *ret_job, void **ret_tag);
     /* MESSAGE is a result or an error. Each tag gets either this call or the next. */
     void (*answer)(struct feeder *feeder, void *tag, struct message *message);
-    /* The job has no answer: the daemon went away, or refuses the size of the job. */
-    void (*lost)(struct feeder *feeder, void *tag, const char *why);
+    /* The job has no answer: the daemon went away (CODE is daemon_gone), the job is larger than the
+     * daemon accepts (frame_too_large, the only one that is not RETRIABLE), or memory ran out
+     * (internal). */
+    void (*lost)(struct feeder *feeder, void *tag, const char *code, const char *why,
+                 bool retriable);
     /* There is no daemon. The feeder no longer waits. */
     void (*unreachable)(struct feeder *feeder, const char *why);
 };
@@ -100,3 +103,6 @@ const char *backend_ids(const struct backend *backend);
 
 /* The largest job that the daemon accepts, in bytes. */
 size_t backend_job_max(const struct backend *backend);
+
+/* Checks that the daemon accepts a job of SIZE bytes. 0, or -EINVAL with both sizes in FAULT. */
+int backend_check_size(const struct backend *backend, size_t size, struct fault *fault);

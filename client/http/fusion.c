@@ -4,12 +4,13 @@
 #include "proto/base64.h"
 #include "proto/utf8.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define TIMEOUT_DEFAULT_S 10.0
 #define MS_PER_SECOND 1000.0
 /* A time that no configuration allows, so that the daemon refuses what is longer still. */
-#define TIMEOUT_MAX_S 1e9
+#define TIMEOUT_MAX_S 1000000000
 #define BYTES_PER_MB (INT64_C(1) << 20)
 #define MEMORY_MB_MAX (INT64_C(1) << 30)
 
@@ -21,6 +22,21 @@ static int refuse(json_t **ret, const char *type, const char *field, const char 
     return *ret ? -EINVAL : -ENOMEM;
 }
 
+static int refuse_above(json_t **ret, const char *field, int64_t max)
+{
+    char message[64];
+    (void)snprintf(message, sizeof(message), "Input should be less than or equal to %" PRId64, max);
+    return refuse(ret, "less_than_equal", field, message);
+}
+
+/* Refuses a NUL in VALUE, which would end a name in the middle. */
+static int check_name(const json_t *value, const char *field, json_t **refusal)
+{
+    if (!steps_has_nul(value))
+        return 0;
+    return refuse(refusal, "value_error", field, "Value error, a name must not contain a NUL");
+}
+
 /* Reads a number of seconds. */
 static int read_timeout(const json_t *request, const char *field, uint64_t *ret_ms,
                         json_t **refusal)
@@ -29,8 +45,10 @@ static int read_timeout(const json_t *request, const char *field, uint64_t *ret_
     double seconds = value ? json_number_value(value) : TIMEOUT_DEFAULT_S;
     if (value && !json_is_number(value))
         return refuse(refusal, "float_type", field, "Input should be a valid number");
-    if (!(seconds > 0) || seconds > TIMEOUT_MAX_S)
+    if (!(seconds > 0))
         return refuse(refusal, "greater_than", field, "Input should be greater than 0");
+    if (seconds > TIMEOUT_MAX_S)
+        return refuse_above(refusal, field, TIMEOUT_MAX_S);
     *ret_ms = MAX((uint64_t)(seconds * MS_PER_SECOND), 1);
     return 0;
 }
@@ -42,7 +60,7 @@ static int read_memory(const json_t *request, uint64_t *ret, json_t **refusal)
     if (value && !json_is_integer(value))
         return refuse(refusal, "int_type", "memory_limit_MB", "Input should be a valid integer");
     if (memory > MEMORY_MB_MAX)
-        return refuse(refusal, "less_than", "memory_limit_MB", "Input should be less");
+        return refuse_above(refusal, "memory_limit_MB", MEMORY_MB_MAX);
     *ret = memory > 0 ? (uint64_t)(memory * BYTES_PER_MB) : 0;
     return 0;
 }
@@ -120,7 +138,9 @@ static int add_fetched(const json_t *request, json_t *collect, json_t **refusal)
         if (!json_is_string(name))
             return refuse(refusal, "string_type", "fetch_files", "Input should be a valid string");
         const char *text = json_string_value(name);
-        int r = add_pattern(strncmp(text, "./", 2) == 0 ? text + 2 : text, collect);
+        int r = check_name(name, "fetch_files", refusal);
+        if (r == 0)
+            r = add_pattern(strncmp(text, "./", 2) == 0 ? text + 2 : text, collect);
         if (r < 0)
             return r;
     }
@@ -140,6 +160,8 @@ static int read_plan(const json_t *request, const struct language_list *language
     int r = read_string(request, "code", &code, refusal);
     if (r == 0)
         r = read_string(request, "language", &name, refusal);
+    if (r == 0)
+        r = check_name(json_object_get(request, "language"), "language", refusal);
     if (r == 0)
         r = read_timeout(request, "compile_timeout", &plan->compile_ms, refusal);
     if (r == 0)

@@ -151,11 +151,12 @@ static void on_answer(struct feeder *feeder, void *userdata, struct message *mes
     finish_if_done(jobs);
 }
 
-static void on_lost(struct feeder *feeder, void *userdata, const char *why)
+static void on_lost(struct feeder *feeder, void *userdata, const char *code, const char *why,
+                    bool retriable)
 {
     struct jobs *jobs = container_of(feeder, struct jobs, feeder);
     end_flight(jobs, userdata);
-    fail_tag(jobs, userdata, "daemon_gone", why, true);
+    fail_tag(jobs, userdata, code, why, retriable);
 }
 
 /* --- jobs --------------------------------------------------------------------------------- */
@@ -270,9 +271,8 @@ static int next_line(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
         int r;
         if (jobs->alone)
             put_error(jobs, jobs->reader.line, NULL, "daemon_gone", jobs->why, true);
-        else if (n > backend_job_max(jobs->backend))
-            put_error(jobs, jobs->reader.line, NULL, "frame_too_large",
-                      "the line is longer than the daemon accepts", false);
+        else if (backend_check_size(jobs->backend, n, &why) < 0)
+            put_error(jobs, jobs->reader.line, NULL, "frame_too_large", why.text, false);
         else if ((r = read_job(text, n, jobs->reader.line, jobs->exchange->gateway->limits, ret_job,
                                &tag, &why)) == 0) {
             bool taken = take_off(jobs, ret_job, tag);

@@ -3,6 +3,7 @@
 #include "semver.h"
 
 #include "proto/base64.h"
+#include "proto/jobspec.h"
 #include "proto/utf8.h"
 
 #include <ctype.h>
@@ -12,7 +13,8 @@
 #define RUN_TIMEOUT_MS 3000
 #define COMPILE_TIMEOUT_MS 10000
 #define MS_PER_SECOND 1000.0
-#define NAME_TEXT_MAX 1100
+/* With its NUL. */
+#define NAME_TEXT_MAX (SANDBOX_NAME_MAX + 1)
 
 /* --- runtimes ----------------------------------------------------------------------------- */
 
@@ -65,6 +67,10 @@ static int find_runtime(const json_t *request, const struct language_list *langu
         return fault_set(fault, "language is required as a string");
     if (!selector || !selector[0])
         return fault_set(fault, "version is required as a string");
+    if (steps_has_nul(json_object_get(request, "language")))
+        return fault_set(fault, "language must not contain a NUL");
+    if (steps_has_nul(json_object_get(request, "version")))
+        return fault_set(fault, "version must not contain a NUL");
     const struct language *language = language_find(languages, name);
     const json_t *entry = language ? steps_status_of(language, status) : NULL;
     const char *why_not = steps_why_not(entry);
@@ -131,7 +137,7 @@ static bool is_code(const json_t *entry)
 /* Finds the name of file I. One with code gets the extension without which its compiler would not
  * know it, and the first without any name that of the language. */
 static int file_name(const struct language *language, const json_t *entry, size_t i, bool first,
-                     char ret[NAME_TEXT_MAX])
+                     char ret[NAME_TEXT_MAX], struct fault *fault)
 {
     _cleanup_free_ char *usual = NULL;
     const char *name = json_string_value(json_object_get(entry, "name"));
@@ -141,14 +147,28 @@ static int file_name(const struct language *language, const json_t *entry, size_
     const char *dot = strrchr(usual, '.');
     const char *extension = is_code(entry) && dot ? dot : "";
     size_t n = name ? strlen(name) : 0, m = strlen(extension);
+    int length = 0;
     if (n == 0 && first)
-        (void)snprintf(ret, NAME_TEXT_MAX, "%s", usual);
+        length = snprintf(ret, NAME_TEXT_MAX, "%s", usual);
     else if (n == 0)
-        (void)snprintf(ret, NAME_TEXT_MAX, "file%zu.code", i);
+        length = snprintf(ret, NAME_TEXT_MAX, "file%zu.code", i);
     else if (first && !(n > m && strcmp(name + n - m, extension) == 0))
-        (void)snprintf(ret, NAME_TEXT_MAX, "%.1024s%s", name, extension);
+        length = snprintf(ret, NAME_TEXT_MAX, "%s%s", name, extension);
     else
-        (void)snprintf(ret, NAME_TEXT_MAX, "%.1024s", name);
+        length = snprintf(ret, NAME_TEXT_MAX, "%s", name);
+    if (length >= NAME_TEXT_MAX)
+        return fault_set(fault, "files[%zu].name: expected at most %d bytes, got %d", i,
+                         SANDBOX_NAME_MAX, length);
+    return 0;
+}
+
+/* Checks what would be taken for another text, since C ends it at its NUL. */
+static int check_texts(const json_t *entry, size_t i, struct fault *fault)
+{
+    static const char *const keys[] = {"name", "encoding"};
+    for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
+        if (steps_has_nul(json_object_get(entry, keys[k])))
+            return fault_set(fault, "files[%zu].%s must not contain a NUL", i, keys[k]);
     return 0;
 }
 
@@ -169,11 +189,16 @@ static int add_file(struct steps_plan *plan, const json_t *entry, size_t i,
     bool first = is_code(entry) && source[0] == '\0';
     if (!json_is_string(content))
         return fault_set(fault, "files[%zu].content is required as a string", i);
-    int r = file_name(plan->language, entry, i, first, name);
+    int r = check_texts(entry, i, fault);
+    if (r == 0)
+        r = file_name(plan->language, entry, i, first, name, fault);
+    if (r == 0 && json_object_get(plan->files, name))
+        r = fault_set(fault, "files[%zu].name: another file has the name %s", i, name);
     if (r == 0 && is_code(entry))
         value = json_incref(content);
     else if (r == 0)
         r = make_binary(content, strcmp(encoding, "hex") == 0, i, &value, fault);
+    /* NAME is whole and came as JSON, so it is UTF-8 and nothing but memory can be lacking. */
     if (r == 0 && json_object_set_new(plan->files, name, value) < 0)
         r = -ENOMEM;
     if (r == 0 && first)

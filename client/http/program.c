@@ -39,6 +39,11 @@ static void out_of_memory(struct program *program)
     fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "internal", "out of memory", true);
 }
 
+static void no_daemon(struct program *program, const char *why)
+{
+    fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "daemon_gone", why, true);
+}
+
 /* Without its compiler or interpreter a program fails as a wrong one does. Only a result that looks
  * like this costs the question: what the daemon knew before the job may be outdated. */
 static void on_languages(struct asker *asker, struct message *message, const char *why)
@@ -46,7 +51,7 @@ static void on_languages(struct asker *asker, struct message *message, const cha
     struct program *program = container_of(asker, struct program, asker);
     struct fault fault = FAULT_NULL;
     if (!message) {
-        fail(program, MHD_HTTP_SERVICE_UNAVAILABLE, "daemon_gone", why, true);
+        no_daemon(program, why);
         return;
     }
     if (fusion_check_language(program->job.language, json_object_get(message->object, "languages"),
@@ -94,17 +99,18 @@ static void on_answer(struct feeder *feeder, _unused_ void *tag, struct message 
          retriable);
 }
 
-static void on_lost(struct feeder *feeder, _unused_ void *tag, const char *why)
+static void on_lost(struct feeder *feeder, _unused_ void *tag, const char *code, const char *why,
+                    bool retriable)
 {
-    fail(container_of(feeder, struct program, feeder), MHD_HTTP_SERVICE_UNAVAILABLE, "daemon_gone",
-         why, true);
+    fail(container_of(feeder, struct program, feeder), reply_status(code, retriable), code, why,
+         retriable);
 }
 
 static void on_unreachable(struct feeder *feeder, const char *why)
 {
     struct program *program = container_of(feeder, struct program, feeder);
     if (!program->submitted)
-        on_lost(feeder, NULL, why);
+        no_daemon(program, why);
 }
 
 /* There was no room for the answer. */
@@ -166,8 +172,16 @@ static void offer(struct program *program, const json_t *job)
 {
     struct exchange *exchange = program->exchange;
     struct bytes text = BYTES_NULL;
+    struct fault fault = FAULT_NULL;
     if (json_print(job, &text) < 0) {
         out_of_memory(program);
+        return;
+    }
+    /* Looked at before there must be room for it, or a client would come back for nothing; and with
+     * the control connection, since that of the share may not be there yet. */
+    if (backend_check_size(exchange->gateway->control, text.length, &fault) < 0) {
+        bytes_deinit(&text);
+        on_lost(&program->feeder, NULL, "frame_too_large", fault.text, false);
         return;
     }
     if (!exchange_replace_body(exchange, &text)) {
@@ -239,7 +253,7 @@ static void on_told(struct asker *asker, struct message *message, const char *wh
     if (message && gateway_host(program->exchange->gateway, &host))
         make_job(program, &host, json_object_get(message->object, "languages"));
     else
-        on_lost(&program->feeder, NULL, message ? "the daemon said no hello" : why);
+        no_daemon(program, message ? "the daemon said no hello" : why);
 }
 
 /* Asks for what the job depends on, or makes it. */

@@ -280,19 +280,26 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
 
 /* --- the server --------------------------------------------------------------------------- */
 
+/* Decodes TEXT of a request's path or query. Behind a decoded NUL nobody would see the rest of a
+ * path: a text with one stays as it came, and so is no path that there is. */
+static size_t unescape(_unused_ void *cls, _unused_ struct MHD_Connection *mhd, char *text)
+{
+    return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
 static struct MHD_Daemon *start_mhd(struct server *server, int listen_fd)
 {
     const struct http_settings *settings = server->gateway->settings;
     bool counts = !server->crowd.has_strangers;
     unsigned most = settings->connections + (counts ? 0 : CROWD_ENDING_MAX);
-    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
-                            server, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-                            MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-                            counts ? settings->connections_per_address : 0,
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)settings->header_bytes,
-                            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
-                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-                            server, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
+        MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_LIMIT, most,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, counts ? settings->connections_per_address : 0,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)settings->header_bytes,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, server, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
 static int watch(struct server *server)

@@ -45,6 +45,12 @@ static int add_all(json_t *argv, const json_t *more)
     return 0;
 }
 
+bool steps_has_nul(const json_t *value)
+{
+    return json_is_string(value) &&
+           memchr(json_string_value(value), '\0', json_string_length(value)) != NULL;
+}
+
 const json_t *steps_status_of(const struct language *language, const json_t *status)
 {
     for (size_t i = 0; i < json_array_size(status); i++) {

@@ -19,6 +19,9 @@ struct steps_host {
     const char *python;   /* interpreter.path */
 };
 
+/* Whether VALUE is a string with a NUL, at which C would end it. */
+bool steps_has_nul(const json_t *value);
+
 struct steps_plan {
     const struct language *language;
     const char *source;      /* the name of the program's file */

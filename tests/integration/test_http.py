@@ -289,6 +289,15 @@ def test_unknown_paths(gateway):
         assert (path, status, answer["error"]["code"]) == (path, 404, "not_found")
 
 
+def test_a_nul_ends_no_path(gateway):
+    """What is behind it would not be seen."""
+    for path in ("/healthz%00", "/healthz%00evil", "/healthz%00?x", "/%68ealthz%00", "/v1/status%00"):
+        status, answer = gateway.get(path)
+        assert (path, status, answer["error"]["code"]) == (path, 404, "not_found")
+    for path in ("/%68ealthz", "/healthz?x=%00", "/healthz?%00"):
+        assert (path, gateway.get(path)[0]) == (path, 200)
+
+
 POSTS = ("/v1/jobs", "/run_code", "/api/v2/execute")
 GETS = ("/metrics", "/healthz", "/v1/status", "/api/v2/runtimes")
 

@@ -20,6 +20,7 @@ from http_gateway import (
     RUBRICD_HTTP,
     SANITIZED,
     SLEEP,
+    Gateway,
     head_of,
     jobs_of,
     make_gateway,  # noqa: F401
@@ -29,6 +30,7 @@ from http_gateway import (
     read_answer,
     read_to_end,
 )
+from test_reload import reloaded
 
 pytestmark = pytest.mark.cold
 
@@ -48,6 +50,69 @@ def test_a_body_that_is_too_large(start):
         assert " 413 " in read_answer(sock)[0]
     status, _, _ = gateway.request("POST", "/v1/jobs", iter([b"x" * 65536, b"y"]), LINES)  # chunked
     assert status == 413
+
+
+def grown(size):
+    """Returns a rubric job of SIZE bytes whose text is longer once it is printed again: 1e9 becomes 1000000000.0."""
+    text = '{"kind": "rubric", "task_class": "x", "harness_output": {}, "case": {"n": [%s], "pad": "%s"}}'
+    numbers = ",".join(["1e9"] * 1000)
+    return text % (numbers, "x" * (size - len(text % (numbers, ""))))
+
+
+# Of each line, and of each job as it is sent on, so many bytes less than the daemon's max_frame.
+FRAME, JOB_MAX = 64 << 10, (64 << 10) - 128
+TOO_LARGE = re.compile(r"the job has (\d+) bytes, and the daemon takes at most 65408")
+
+
+@contextlib.contextmanager
+def narrow(start_daemon, directory, *settings):
+    """Starts a gateway in front of a daemon whose max_frame is FRAME."""
+    gateway = Gateway(directory, start_daemon(f"protocol.max_frame={FRAME}").socket, *settings)
+    try:
+        yield gateway
+    finally:
+        assert gateway.stop() == 0, gateway.log()
+
+
+def test_a_job_that_outgrows_the_daemon(start_daemon, tmp_path):
+    """The body is small enough, and the job that is made of it is not: no later attempt is better."""
+    with narrow(start_daemon, tmp_path) as gateway:
+        assert gateway.post("/v1/jobs", {**ECHO, "stdin": "x" * (FRAME - 1000)})[0] == 200
+        status, headers, body = gateway.request("POST", "/v1/jobs", grown(JOB_MAX), JSON)
+        answers = gateway.lines([ECHO, grown(JOB_MAX) + "\n", ECHO])
+    error = json.loads(body)["error"]
+    assert (status, error["code"], error["retriable"], headers["Retry-After"]) == (413, "frame_too_large", False, None)
+    assert int(TOO_LARGE.fullmatch(error["message"])[1]) > JOB_MAX
+    answer = next(answer for answer in answers if "error" in answer)
+    assert (answer["line"], answer["id"], answer["error"]) == (2, "line 2", error)
+    assert sorted(answer["id"] for answer in answers) == ["line 1", "line 2", "line 3"]
+
+
+def test_a_line_that_is_too_long_for_the_daemon(start_daemon, tmp_path):
+    with narrow(start_daemon, tmp_path) as gateway:
+        answers = gateway.lines(["x" * (JOB_MAX + 1) + "\n", ECHO])
+    message = TOO_LARGE.pattern.replace(r"(\d+)", str(JOB_MAX + 1))
+    error = {"code": "frame_too_large", "message": message, "retriable": False}
+    assert [answer["error"] for answer in answers if "error" in answer] == [error]
+    assert [answer["id"] for answer in answers if "error" not in answer] == ["line 2"]
+
+
+@pytest.mark.parametrize("room", ["1G", "64K"])
+@pytest.mark.parametrize(
+    "path, field, request_value",
+    [
+        ("/run_code", "detail", {"language": "python", "code": "#" * 60000, "fetch_files": ["*" * 2500]}),
+        ("/api/v2/execute", "message", {"language": "py", "version": "*", "files": [{"content": ""}] * 4300}),
+    ],
+)
+def test_a_program_that_outgrows_the_daemon(start_daemon, tmp_path, path, field, request_value, room):
+    """Also where there would be no room to keep the job: a client would come back for nothing."""
+    text = json.dumps(request_value, separators=(",", ":"))
+    assert len(text) <= JOB_MAX
+    with narrow(start_daemon, tmp_path, f"bodies_bytes={room}") as gateway:
+        status, headers, body = gateway.request("POST", path, text, JSON)
+    assert (status, headers["Retry-After"]) == (413, None), body
+    assert int(TOO_LARGE.fullmatch(json.loads(body)[field])[1]) > FRAME
 
 
 def test_bodies_of_100_mib(start):
@@ -290,6 +355,28 @@ def get_as(gateway, token, path):
     status, _, body = gateway.request("GET", path, headers={"Authorization": f"Bearer {token}"})
     assert status == 200
     return body
+
+
+@pytest.mark.parametrize("before, after, status", [("32M", "32M", 200), ("128K", "64K", 413)])
+def test_the_size_that_counts_is_that_of_the_daemon(start_daemon, tmp_path, tokens, before, after, status):
+    """The jobs of a token go through a connection that is made for its first one. Until then, what the daemon accepts
+    is known from another; it may be less once that connection is there."""
+    config = tmp_path / "rubricd.conf"
+    config.write_text(f"[protocol]\nmax_frame = {before}\n")
+    daemon = start_daemon(config=config)
+    gateway = Gateway(tmp_path, daemon.socket, f"tokens={tokens}")
+    alice = {"Authorization": f"Bearer {ALICE}"}
+    request = {"language": "python", "code": "#" * (20 * MIB if status == 200 else 100 << 10)}
+    try:
+        assert gateway.request("GET", "/healthz", headers=alice)[0] == 200
+        config.write_text(f"[protocol]\nmax_frame = {after}\n")
+        with daemon.connect() as client:
+            reloaded(client)
+        answer = gateway.post("/run_code", request, alice)
+    finally:
+        assert gateway.stop() == 0, gateway.log()
+    assert answer[0] == status, answer
+    assert answer[1].get("status") == "Success" if status == 200 else TOO_LARGE.fullmatch(answer[1]["detail"])
 
 
 def test_jobs_of_one_token_have_no_names_for_another(daemon, start, tokens):

@@ -120,11 +120,42 @@ def test_what_the_daemon_refuses(gateway):
         ({"code": "1", "language": "python", "stdin": 1}, "stdin", "string_type"),
         ({"code": "1", "language": "python", "files": []}, "files", "dict_type"),
         ({"code": "1", "language": "python", "fetch_files": "x"}, "fetch_files", "list_type"),
+        ({"code": "1", "language": "python\0zz"}, "language", "value_error"),
+        ({"code": "1", "language": "python", "fetch_files": ["x", "a\0b"]}, "fetch_files", "value_error"),
     ],
 )
 def test_what_fastapi_refuses(gateway, request_value, field, kind):
     status, answer = gateway.post("/run_code", request_value)
     assert (status, answer["detail"][0]["type"], answer["detail"][0]["loc"]) == (422, kind, ["body", field])
+
+
+@pytest.mark.parametrize(
+    "field, value, kind, message",
+    [
+        ("run_timeout", 1e10, "less_than_equal", "Input should be less than or equal to 1000000000"),
+        ("compile_timeout", 10**10, "less_than_equal", "Input should be less than or equal to 1000000000"),
+        ("run_timeout", -1, "greater_than", "Input should be greater than 0"),
+        ("memory_limit_MB", 2**30 + 1, "less_than_equal", "Input should be less than or equal to 1073741824"),
+    ],
+)
+def test_bounds_of_fastapi(gateway, field, value, kind, message):
+    """The message names the bound that the value exceeds."""
+    status, answer = gateway.post("/run_code", {"code": "1", "language": "python", field: value})
+    assert (status, answer) == (422, {"detail": [{"type": kind, "loc": ["body", field], "msg": message}]})
+
+
+def test_a_nul_in_what_is_no_name(gateway):
+    code = "import sys; print(len(sys.stdin.read()), len(open('f').read()))"
+    files = {"f": base64.b64encode(b"\0\0").decode()}
+    answer = run_code(gateway, code=code, language="python", stdin="a\0b", files=files)
+    assert answer["run_result"]["stdout"] == "3 2\n", answer
+    answer = execute(gateway, "python", code, {"name": "f", "content": "\0\0"}, stdin="a\0b")
+    assert answer["run"]["stdout"] == "3 2\n", answer
+
+
+def test_a_nul_in_the_name_of_a_file_for_fastapi(gateway):
+    status, answer = gateway.post("/run_code", {"code": "1", "language": "python", "files": {"a\0b": ""}})
+    assert (status, answer["detail"][0]["type"]) == (422, "json_invalid") and r"a\u0000b" in answer["detail"][0]["msg"]
 
 
 def test_no_json_for_fastapi(gateway):
@@ -202,6 +233,9 @@ def test_stdin_and_names(gateway):
     assert answer["run"]["stdout"].startswith("in ") and answer["run"]["stdout"].endswith("program.py\n")
 
 
+LONG_NAME = "files[0].name: expected at most 1023 bytes, got %d"
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -216,6 +250,21 @@ def test_stdin_and_names(gateway):
         ({"language": "klingon"}, "klingon-* runtime is unknown"),
         ({"run_timeout": "soon"}, "if specified, run_timeout must be a number"),
         ({"run_timeout": 10**9}, "run_timeout cannot exceed the configured limit of 300000"),
+        ({"language": "python\0zz"}, "language must not contain a NUL"),
+        ({"version": "*\0zz"}, "version must not contain a NUL"),
+        ({"files": [{"content": "1"}, {"name": "a\0b", "content": "1"}]}, "files[1].name must not contain a NUL"),
+        ({"files": [{"content": "1"}, {"content": "aa", "encoding": "hex\0zz"}]}, "files[1].encoding must not contain a NUL"),
+        ({"files": [{"name": "n" * 1100, "content": "1"}]}, LONG_NAME % 1103),
+        ({"files": [{"name": "n" * 1021, "content": "1"}]}, LONG_NAME % 1024),
+        ({"files": [{"name": "a" + "\u00e9" * 600, "content": "1"}]}, LONG_NAME % 1204),
+        ({"files": [{"content": "1"}, {"name": "\u00e9" * 512, "content": "1"}]},
+         LONG_NAME.replace("0", "1", 1) % 1024),
+        ({"files": [{"name": "x.py", "content": "1"}, {"content": "2"}, {"name": "x.py", "content": "3"}]},
+         "files[2].name: another file has the name x.py"),
+        ({"files": [{"name": "x", "content": "1"}, {"name": "x.py", "content": "AA==", "encoding": "base64"}]},
+         "files[1].name: another file has the name x.py"),
+        ({"files": [{"content": "1"}, {"name": "file2.code", "content": "1"}, {"content": "2"}]},
+         "files[2].name: another file has the name file2.code"),
         ({"args": [1]}, "args[0] must be a string"),
         ({"stdin": 1}, "if specified, stdin must be a string"),
     ],
