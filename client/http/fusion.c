@@ -112,6 +112,19 @@ static int add_files(const json_t *request, json_t *files, json_t **refusal)
     return 0;
 }
 
+/* Adds the code as the file SOURCE, which must be no other file. */
+static int add_code(const json_t *request, const struct steps_plan *plan, const char *source,
+                    json_t **refusal)
+{
+    char message[128];
+    (void)snprintf(message, sizeof(message),
+                   "Value error, %.64s is the name of the code's own file", source);
+    if (json_object_get(plan->files, source))
+        return refuse(refusal, "value_error", "files", message);
+    json_t *code = make_code(plan->language, json_object_get(request, "code"));
+    return json_object_set_new(plan->files, source, code) < 0 ? -ENOMEM : 0;
+}
+
 /* Appends NAME to COLLECT as a pattern that matches nothing else. */
 static int add_pattern(const char *name, json_t *collect)
 {
@@ -197,10 +210,8 @@ int fusion_job(const json_t *request, const struct language_list *languages,
         r = read_plan(request, languages, &plan, ret_refusal, fault);
     if (r == 0)
         r = steps_source_name(plan.language, &source);
-    if (r == 0 &&
-        json_object_set_new(plan.files, source,
-                            make_code(plan.language, json_object_get(request, "code"))) < 0)
-        r = -ENOMEM;
+    if (r == 0)
+        r = add_code(request, &plan, source, ret_refusal);
     plan.source = source;
     if (r == 0)
         r = steps_job(&plan, host, &job.job);

@@ -122,6 +122,7 @@ def test_what_the_daemon_refuses(gateway):
         ({"code": "1", "language": "python", "fetch_files": "x"}, "fetch_files", "list_type"),
         ({"code": "1", "language": "python\0zz"}, "language", "value_error"),
         ({"code": "1", "language": "python", "fetch_files": ["x", "a\0b"]}, "fetch_files", "value_error"),
+        ({"code": "1", "language": "python", "files": {"main.py": "eA=="}}, "files", "value_error"),
     ],
 )
 def test_what_fastapi_refuses(gateway, request_value, field, kind):
