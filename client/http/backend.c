@@ -21,6 +21,8 @@
 #define CHANCE_SIZE 8
 /* The bytes of a submit beside its job. */
 #define SUBMIT_OVERHEAD 128
+/* How long after its time the answer to a question may yet come. */
+#define ANSWER_GRACE_MS 1000
 /* Pauses between attempts to connect. */
 #define RETRY_FIRST_MS 50
 #define RETRY_LAST_MS 2000
@@ -56,6 +58,7 @@ struct backend {
     struct feeders feeders;
     struct askers askers[ASKS];
     bool asked[ASKS];
+    bool overdue; /* the time of the answers is over, and the grace runs */
     bool feeding;
     char ids[2 * CHANCE_SIZE + 2]; /* how ids begin: hexadecimal digits and "-" */
     struct fault why;              /* why it is down */
@@ -78,6 +81,12 @@ static void arm(struct event *timer, uint64_t ms)
 {
     const struct timeval tv = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000};
     (void)event_add(timer, &tv);
+}
+
+static void await_answers(struct backend *backend)
+{
+    backend->overdue = false;
+    arm(backend->answer_due, SESSION_ANSWER_MS);
 }
 
 /* --- losing the connection ------------------------------------------------------------------ */
@@ -179,8 +188,16 @@ static void on_patience(_unused_ evutil_socket_t fd, _unused_ short events, void
 static void on_answer_due(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
 {
     struct backend *backend = userdata;
-    if (backend->state == UP)
+    if (backend->state != UP)
+        return;
+    if (backend->overdue) {
         go_down(backend, "the daemon does not answer");
+        return;
+    }
+    /* The loop itself may have been late: then the question has only just been sent, or its answer
+     * is still to be read. */
+    backend->overdue = true;
+    arm(backend->answer_due, ANSWER_GRACE_MS);
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
@@ -282,7 +299,7 @@ static void send_questions(struct backend *backend)
         }
         backend->asked[ask] = true;
         if (!event_pending(backend->answer_due, EV_TIMEOUT, NULL))
-            arm(backend->answer_due, SESSION_ANSWER_MS);
+            await_answers(backend);
     }
     watch_output(backend);
 }
@@ -318,7 +335,7 @@ static int take_message(struct backend *backend, struct message *message, struct
         (void)event_del(backend->answer_due);
         tell_askers(backend, asks[message->type], message, NULL);
         if (backend->asked[ASK_STATUS] || backend->asked[ASK_METRICS] || backend->asked[ASK_PING])
-            arm(backend->answer_due, SESSION_ANSWER_MS);
+            await_answers(backend);
     }
     return 0;
 }

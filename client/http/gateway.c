@@ -94,6 +94,7 @@ void gateway_deinit(struct gateway *gateway)
     language_list_deinit(&gateway->languages);
     tokens_deinit(&gateway->tokens);
     json_decref(gateway->limits);
+    json_decref(gateway->available);
     free(gateway->python);
 }
 
@@ -183,6 +184,13 @@ void gateway_hold(struct gateway *gateway, const char *name, uint64_t before, ui
 void gateway_wait(struct gateway *gateway, struct waiter *waiter)
 {
     waiter_wait(waiter, &gateway->waiters);
+}
+
+void gateway_keep_available(struct gateway *gateway, json_t *languages)
+{
+    json_incref(languages);
+    json_decref(gateway->available);
+    gateway->available = languages;
 }
 
 bool gateway_host(const struct gateway *gateway, struct steps_host *ret)

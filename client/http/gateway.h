@@ -30,7 +30,8 @@ struct gateway {
     struct share *shares;
     size_t share_count;
 
-    json_t *limits; /* of the daemon's last hello; NULL: there was none */
+    json_t *limits;    /* of the daemon's last hello; NULL: there was none */
+    json_t *available; /* `languages` of the daemon's last status; NULL: nobody needed it yet */
     char *python;
 
     uint64_t bodies;  /* bytes of bodies that are in memory, without small ones */
@@ -40,7 +41,7 @@ struct gateway {
     struct waiters waiters;
     struct event *room; /* tells them */
 
-    struct pace pace; /* of the streams */
+    struct pace pace; /* at which bodies are read */
 };
 
 /* Borrows SETTINGS; takes over TAKE_TOKENS. Negative errno with FAULT. */
@@ -81,6 +82,10 @@ void gateway_hold(struct gateway *gateway, const char *name, uint64_t before, ui
 
 /* WAITER is called from the loop once results have gone. It may wait already. */
 void gateway_wait(struct gateway *gateway, struct waiter *waiter);
+
+/* Keeps LANGUAGES of the daemon's status for requests that wait for their turn. They are many, so
+ * each does not keep an answer of its own. */
+void gateway_keep_available(struct gateway *gateway, json_t *languages);
 
 /* What the daemon's hello told. False if none has come yet. */
 bool gateway_host(const struct gateway *gateway, struct steps_host *ret);

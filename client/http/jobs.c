@@ -22,9 +22,9 @@ struct jobs {
     struct exchange *exchange;
     struct backend *backend;
     struct ndjson reader;
-    struct waiter turn; /* to read more of the body */
-    size_t in_flight;   /* answers that are to come */
-    bool read;          /* nothing of the body is left */
+    struct pace_waiter turn; /* to read more of the body */
+    size_t in_flight;        /* answers that are to come */
+    bool read;               /* nothing of the body is left */
     uint64_t need; /* bytes for the result of the next job, which waits for them; 0: not known */
     bool alone;    /* nobody answers: there is no daemon */
     char why[MESSAGE_MAX];
@@ -228,7 +228,8 @@ static bool find_line(struct jobs *jobs, const char **ret, size_t *ret_n)
     size_t left = pace->left;
     bool found =
         ndjson_next(&jobs->reader, exchange->body, exchange->body_length, &left, ret, ret_n);
-    pace_spend(pace, pace->left - left + (found ? PACE_LINE : 0));
+    /* A long line was found in parts, and is now read in one go. */
+    pace_spend(pace, found ? MAX(pace->left - left, *ret_n) + PACE_LINE : pace->left - left);
     if (found)
         return true;
     jobs->read = ndjson_at_end(&jobs->reader, exchange->body_length);
@@ -294,7 +295,8 @@ static int next_single(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
     const struct exchange *exchange = jobs->exchange;
     struct fault why = FAULT_NULL;
     struct tag *tag = NULL;
-    if (jobs->read || !exchange_may_hold(jobs->exchange, jobs->need))
+    if (jobs->read || !exchange_may_hold(jobs->exchange, jobs->need) ||
+        !pace_take(&exchange->gateway->pace, &jobs->turn, exchange->body_length))
         return 0;
     int r = read_job(exchange->body, exchange->body_length, 1, exchange->gateway->limits, ret_job,
                      &tag, &why);
@@ -350,7 +352,7 @@ static void on_drained(void *userdata)
 
 static void go_on(struct waiter *waiter)
 {
-    struct jobs *jobs = container_of(waiter, struct jobs, turn);
+    struct jobs *jobs = container_of(waiter, struct jobs, turn.waiter);
     if (!jobs->exchange->conn->dead)
         on_drained(jobs);
 }
@@ -358,7 +360,7 @@ static void go_on(struct waiter *waiter)
 static void end_jobs(void *userdata)
 {
     struct jobs *jobs = userdata;
-    waiter_wait_no_more(&jobs->turn);
+    waiter_wait_no_more(&jobs->turn.waiter);
     backend_withdraw(&jobs->feeder, free_tag);
     free(jobs);
 }
@@ -370,7 +372,8 @@ int jobs_start(struct exchange *exchange)
         return -ENOMEM;
     jobs->exchange = exchange;
     jobs->feeder.ops = &feeder_ops;
-    jobs->turn.again = go_on;
+    jobs->turn.waiter.again = go_on;
+    jobs->turn.share = exchange->share;
     int r = gateway_share(exchange->gateway, exchange->share, &jobs->backend);
     if (r < 0) {
         free(jobs);

@@ -16,6 +16,7 @@
 struct program {
     struct feeder feeder;
     struct asker asker; /* which languages the host has: Piston's requests ask before their job */
+    struct pace_waiter turn; /* to read the body */
     struct exchange *exchange;
     struct backend *backend;
     bool is_piston;
@@ -230,30 +231,48 @@ static void make_piston(struct program *program, const json_t *request, const js
     program->job.job = NULL;
 }
 
-/* Makes the job of the request, and offers it. STATUS is `languages` of the daemon's status, for
- * Piston's. */
-static void make_job(struct program *program, const struct steps_host *host, const json_t *status)
+/* Makes the job of the request, and offers it, once the body may be read. */
+static void make_job(struct program *program)
 {
+    struct exchange *exchange = program->exchange;
+    struct steps_host host;
     json_t *request = NULL;
+    if (!pace_take(&exchange->gateway->pace, &program->turn, exchange->body_length))
+        return;
+    if (!gateway_host(exchange->gateway, &host)) {
+        no_daemon(program, "the daemon said no hello");
+        return;
+    }
     if (!read_request(program, &request))
         return;
     if (program->is_piston)
-        make_piston(program, request, status, host);
+        make_piston(program, request, exchange->gateway->available, &host);
     else
-        make_fusion(program, request, host);
+        make_fusion(program, request, &host);
     json_decref(request);
     if (program->made)
         backend_offer(program->backend, &program->feeder);
 }
 
+static void go_on(struct waiter *waiter)
+{
+    struct program *program = container_of(waiter, struct program, turn.waiter);
+    if (!program->exchange->conn->dead)
+        make_job(program);
+}
+
+/* Many share an answer, and each has a body: so they are not read here. */
 static void on_told(struct asker *asker, struct message *message, const char *why)
 {
     struct program *program = container_of(asker, struct program, asker);
-    struct steps_host host;
-    if (message && gateway_host(program->exchange->gateway, &host))
-        make_job(program, &host, json_object_get(message->object, "languages"));
-    else
-        no_daemon(program, message ? "the daemon said no hello" : why);
+    if (!message) {
+        no_daemon(program, why);
+        return;
+    }
+    if (program->is_piston)
+        gateway_keep_available(program->exchange->gateway,
+                               json_object_get(message->object, "languages"));
+    make_job(program);
 }
 
 /* Asks for what the job depends on, or makes it. */
@@ -264,7 +283,7 @@ static void begin(struct program *program)
     if (program->is_piston || !gateway_host(gateway, &host))
         backend_ask(gateway->control, program->is_piston ? ASK_STATUS : ASK_PING, &program->asker);
     else
-        make_job(program, &host, NULL);
+        make_job(program);
 }
 
 static void drop_tag(_unused_ void *tag)
@@ -275,6 +294,7 @@ static void end_program(void *userdata)
 {
     struct program *program = userdata;
     backend_unask(&program->asker);
+    waiter_wait_no_more(&program->turn.waiter);
     backend_withdraw(&program->feeder, drop_tag);
     bytes_deinit(&program->answer);
     free(program);
@@ -289,6 +309,8 @@ static int start(struct exchange *exchange, bool is_piston)
     program->is_piston = is_piston;
     program->feeder.ops = &feeder_ops;
     program->asker.told = on_told;
+    program->turn.waiter.again = go_on;
+    program->turn.share = exchange->share;
     exchange->work = program;
     exchange->end_work = end_program;
     exchange->drained = on_drained;

@@ -3,9 +3,17 @@
 
 void waiter_wait(struct waiter *waiter, struct waiters *waiters)
 {
+    waiter_wait_behind(waiter, waiters, TAILQ_LAST(waiters, waiters));
+}
+
+void waiter_wait_behind(struct waiter *waiter, struct waiters *waiters, struct waiter *other)
+{
     if (waiter->among)
         return;
-    TAILQ_INSERT_TAIL(waiters, waiter, link);
+    if (other)
+        TAILQ_INSERT_AFTER(waiters, other, waiter, link);
+    else
+        TAILQ_INSERT_HEAD(waiters, waiter, link);
     waiter->among = waiters;
 }
 

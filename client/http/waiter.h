@@ -17,6 +17,10 @@ struct waiter {
 
 /* WAITER waits behind the others. It may wait already, among the same. */
 void waiter_wait(struct waiter *waiter, struct waiters *waiters);
+
+/* The same, behind the waiter OTHER; NULL: before all others. */
+void waiter_wait_behind(struct waiter *waiter, struct waiters *waiters, struct waiter *other);
+
 void waiter_wait_no_more(struct waiter *waiter);
 
 size_t waiters_count(const struct waiters *waiters);
