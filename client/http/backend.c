@@ -21,8 +21,6 @@
 #define CHANCE_SIZE 8
 /* The bytes of a submit beside its job. */
 #define SUBMIT_OVERHEAD 128
-/* How long after its time the answer to a question may yet come. */
-#define ANSWER_GRACE_MS 1000
 /* Pauses between attempts to connect. */
 #define RETRY_FIRST_MS 50
 #define RETRY_LAST_MS 2000
@@ -44,21 +42,18 @@ struct place {
 };
 
 TAILQ_HEAD(feeders, feeder);
-TAILQ_HEAD(askers, asker);
 
 struct backend {
     struct backend_host host;
     enum state state;
     bool has_session;
     struct session session;
-    struct event *readable, *writable, *retry, *patience, *answer_due;
+    struct event *readable, *writable, *retry, *patience;
     uint64_t retry_ms;
     struct place *places;
     size_t window, in_flight;
     struct feeders feeders;
-    struct askers askers[ASKS];
-    bool asked[ASKS];
-    bool overdue; /* the time of the answers is over, and the grace runs */
+    struct questions questions;
     bool feeding;
     char ids[2 * CHANCE_SIZE + 2]; /* how ids begin: hexadecimal digits and "-" */
     struct fault why;              /* why it is down */
@@ -83,28 +78,7 @@ static void arm(struct event *timer, uint64_t ms)
     (void)event_add(timer, &tv);
 }
 
-static void await_answers(struct backend *backend)
-{
-    backend->overdue = false;
-    arm(backend->answer_due, SESSION_ANSWER_MS);
-}
-
 /* --- losing the connection ------------------------------------------------------------------ */
-
-static void tell_askers(struct backend *backend, enum ask ask, struct message *message,
-                        const char *why)
-{
-    struct askers told = TAILQ_HEAD_INITIALIZER(told);
-    struct asker *asker;
-    /* Whoever asks anew while the others are told waits for the next answer. */
-    TAILQ_CONCAT(&told, &backend->askers[ask], link);
-    backend->asked[ask] = false;
-    while ((asker = TAILQ_FIRST(&told))) {
-        TAILQ_REMOVE(&told, asker, link);
-        asker->backend = NULL;
-        asker->told(asker, message, why);
-    }
-}
 
 static void drop_watch(struct event **event)
 {
@@ -144,8 +118,7 @@ static void lose_jobs(struct backend *backend)
 static void give_up(struct backend *backend)
 {
     struct feeder *feeder;
-    for (enum ask ask = 0; ask < ASKS; ask++)
-        tell_askers(backend, ask, NULL, backend->why.text);
+    questions_fail(&backend->questions, backend->why.text);
     while ((feeder = TAILQ_FIRST(&backend->feeders))) {
         TAILQ_REMOVE(&backend->feeders, feeder, link);
         feeder->waiting = false;
@@ -160,7 +133,6 @@ static void go_down(struct backend *backend, const char *why)
         (void)fault_set(&backend->why, "%s", why);
     drop_watch(&backend->readable);
     drop_watch(&backend->writable);
-    (void)event_del(backend->answer_due);
     session_disconnect(&backend->session);
     backend_enter(backend, DOWN);
     if (was_up)
@@ -170,8 +142,7 @@ static void go_down(struct backend *backend, const char *why)
     if (was_up)
         arm(backend->patience, backend->host.patience_ms);
     lose_jobs(backend);
-    for (enum ask ask = 0; ask < ASKS; ask++)
-        tell_askers(backend, ask, NULL, backend->why.text);
+    questions_fail(&backend->questions, backend->why.text);
 }
 
 static void on_patience(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
@@ -185,19 +156,11 @@ static void on_patience(_unused_ evutil_socket_t fd, _unused_ short events, void
         give_up(backend);
 }
 
-static void on_answer_due(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
+static void on_silent(void *userdata)
 {
     struct backend *backend = userdata;
-    if (backend->state != UP)
-        return;
-    if (backend->overdue) {
+    if (backend->state == UP)
         go_down(backend, "the daemon does not answer");
-        return;
-    }
-    /* The loop itself may have been late: then the question has only just been sent, or its answer
-     * is still to be read. */
-    backend->overdue = true;
-    arm(backend->answer_due, ANSWER_GRACE_MS);
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
@@ -282,25 +245,10 @@ static void watch_output(struct backend *backend)
         (void)event_add(backend->writable, NULL);
 }
 
-/* Sends each question that somebody has. Those who ask while an answer is on its way share it. */
 static void send_questions(struct backend *backend)
 {
-    static const char *const questions[ASKS] = {
-        [ASK_STATUS] = "{\"type\":\"status\"}",
-        [ASK_METRICS] = "{\"type\":\"metrics\"}",
-        [ASK_PING] = "{\"type\":\"ping\"}",
-    };
-    for (enum ask ask = 0; ask < ASKS && backend->state == UP; ask++) {
-        if (backend->asked[ask] || TAILQ_EMPTY(&backend->askers[ask]))
-            continue;
-        if (session_send(&backend->session, questions[ask], strlen(questions[ask])) < 0) {
-            tell_askers(backend, ask, NULL, "out of memory");
-            continue;
-        }
-        backend->asked[ask] = true;
-        if (!event_pending(backend->answer_due, EV_TIMEOUT, NULL))
-            await_answers(backend);
-    }
+    if (backend->state == UP)
+        questions_send(&backend->questions, &backend->session);
     watch_output(backend);
 }
 
@@ -322,20 +270,14 @@ static int greet(struct backend *backend, const struct message *hello, struct fa
 
 static int take_message(struct backend *backend, struct message *message, struct fault *fault)
 {
-    static const enum ask asks[MESSAGE_OTHER + 1] = {
-        [MESSAGE_STATUS] = ASK_STATUS, [MESSAGE_METRICS] = ASK_METRICS, [MESSAGE_PONG] = ASK_PING};
     if (backend->state == GREETING)
         return greet(backend, message, fault);
     if (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR) {
         take_answer(backend, message);
     } else if (message->type == MESSAGE_STARTED) {
         take_start(backend, message);
-    } else if (message->type == MESSAGE_STATUS || message->type == MESSAGE_METRICS ||
-               message->type == MESSAGE_PONG) {
-        (void)event_del(backend->answer_due);
-        tell_askers(backend, asks[message->type], message, NULL);
-        if (backend->asked[ASK_STATUS] || backend->asked[ASK_METRICS] || backend->asked[ASK_PING])
-            await_answers(backend);
+    } else {
+        (void)questions_take(&backend->questions, message);
     }
     return 0;
 }
@@ -438,13 +380,11 @@ int backend_new(const struct backend_host *host, struct backend **ret)
     backend->session = (struct session)SESSION_NULL;
     backend->retry_ms = RETRY_FIRST_MS;
     TAILQ_INIT(&backend->feeders);
-    for (enum ask ask = 0; ask < ASKS; ask++)
-        TAILQ_INIT(&backend->askers[ask]);
     backend->retry = evtimer_new(host->base, on_retry, backend);
     backend->patience = evtimer_new(host->base, on_patience, backend);
-    backend->answer_due = evtimer_new(host->base, on_answer_due, backend);
-    int r =
-        backend->retry && backend->patience && backend->answer_due ? make_ids(backend) : -ENOMEM;
+    int r = questions_init(&backend->questions, host->base, on_silent, backend);
+    if (r == 0)
+        r = backend->retry && backend->patience ? make_ids(backend) : -ENOMEM;
     if (r < 0) {
         (void)backend_free(backend);
         return r;
@@ -462,7 +402,7 @@ struct backend *backend_free(struct backend *backend)
     drop_watch(&backend->writable);
     drop_watch(&backend->retry);
     drop_watch(&backend->patience);
-    drop_watch(&backend->answer_due);
+    questions_deinit(&backend->questions);
     if (backend->has_session)
         session_deinit(&backend->session);
     free(backend->places);
@@ -617,15 +557,6 @@ void backend_ask(struct backend *backend, enum ask ask, struct asker *asker)
         asker->told(asker, NULL, backend->why.text);
         return;
     }
-    asker->backend = backend;
-    asker->ask = ask;
-    TAILQ_INSERT_TAIL(&backend->askers[ask], asker, link);
+    questions_add(&backend->questions, ask, asker);
     send_questions(backend);
-}
-
-void backend_unask(struct asker *asker)
-{
-    if (asker->backend)
-        TAILQ_REMOVE(&asker->backend->askers[asker->ask], asker, link);
-    asker->backend = NULL;
 }

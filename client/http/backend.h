@@ -10,10 +10,7 @@
  * flight, and feeders that wait go on waiting for the daemon. After `patience_ms` without a daemon
  * it calls `unreachable` for them. */
 
-#include "client/connection/session.h"
-
-#include <event2/event.h>
-#include <sys/queue.h>
+#include "questions.h"
 
 struct backend;
 struct feeder;
@@ -41,22 +38,6 @@ struct feeder {
     bool waiting;
     bool full; /* has as many jobs in flight as one feeder may */
     unsigned in_flight;
-};
-
-enum ask {
-    ASK_STATUS,
-    ASK_METRICS,
-    ASK_PING,
-    ASKS,
-};
-
-/* Embedded in what has a question; zero at first. */
-struct asker {
-    /* MESSAGE is the answer; NULL if there is none, and WHY says why. */
-    void (*told)(struct asker *asker, struct message *message, const char *why);
-    TAILQ_ENTRY(asker) link;
-    struct backend *backend; /* where it waits; NULL: it does not */
-    enum ask ask;
 };
 
 struct backend_host {
@@ -94,9 +75,6 @@ bool backend_cancel(struct backend *backend, uint64_t number);
 
 /* Asks the daemon; told() is called once, perhaps before this returns. */
 void backend_ask(struct backend *backend, enum ask ask, struct asker *asker);
-
-/* ASKER does not want to be told any more. */
-void backend_unask(struct asker *asker);
 
 /* How the ids of its jobs begin at the daemon: nobody else can guess it. */
 const char *backend_ids(const struct backend *backend);

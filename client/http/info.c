@@ -23,7 +23,7 @@ static void on_told(struct asker *asker, struct message *message, const char *wh
 static void end_info(void *userdata)
 {
     struct info *info = userdata;
-    backend_unask(&info->asker);
+    questions_remove(&info->asker);
     free(info);
 }
 

@@ -293,7 +293,7 @@ static void drop_tag(_unused_ void *tag)
 static void end_program(void *userdata)
 {
     struct program *program = userdata;
-    backend_unask(&program->asker);
+    questions_remove(&program->asker);
     waiter_wait_no_more(&program->turn.waiter);
     backend_withdraw(&program->feeder, drop_tag);
     bytes_deinit(&program->answer);
