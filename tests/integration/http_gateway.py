@@ -21,6 +21,7 @@ ECHO = {"kind": "sandbox", "argv": ["/bin/echo", "hi"]}
 SLEEP = {"kind": "sandbox", "argv": ["/bin/sleep", "3000"], "limits": {"wall_clock": 300}}
 JSON = {"Content-Type": "application/json"}
 LINES = {"Content-Type": "application/x-ndjson"}
+ALICE, BOB = "alice-token-0123456789", "bob-token-9876543210"
 
 
 def need_gateway():
@@ -121,6 +122,15 @@ def make_start(daemon, tmp_path):
     for gateway in running:
         if gateway.process.poll() is None:
             assert gateway.stop() == 0, gateway.log()
+
+
+@pytest.fixture(name="tokens")
+def make_tokens(tmp_path):
+    """Returns a file with the tokens of alice and bob."""
+    path = tmp_path / "tokens"
+    path.write_text(f"# who may\nalice {ALICE}\n\nbob\t{BOB}\n")
+    path.chmod(0o600)
+    return path
 
 
 @pytest.fixture(name="gateway")

@@ -14,6 +14,8 @@ import time
 import pytest
 from conftest import DEADLINE, wait_until
 from http_gateway import (
+    ALICE,
+    BOB,
     ECHO,
     JSON,
     LINES,
@@ -25,6 +27,7 @@ from http_gateway import (
     jobs_of,
     make_gateway,  # noqa: F401
     make_start,  # noqa: F401
+    make_tokens,  # noqa: F401
     need_gateway,
     post_bytes,
     read_answer,
@@ -303,17 +306,6 @@ def test_connections_in_all(start):
 
 
 # --- tokens --------------------------------------------------------------------------------------
-
-ALICE, BOB = "alice-token-0123456789", "bob-token-9876543210"
-
-
-@pytest.fixture(name="tokens")
-def make_tokens(tmp_path):
-    path = tmp_path / "tokens"
-    path.write_text(f"# who may\nalice {ALICE}\n\nbob\t{BOB}\n")
-    path.chmod(0o600)
-    return path
-
 
 WRONG = [None, "", "Bearer", "Bearer ", f"Bearer {ALICE}x", f"Bearer {ALICE[:-1]}", f"Basic {ALICE}", ALICE, "Bearer alice"]
 

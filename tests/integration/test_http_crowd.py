@@ -10,12 +10,15 @@ import subprocess
 import pytest
 from conftest import DEADLINE, wait_until
 from http_gateway import (
+    ALICE,
+    BOB,
     ECHO,
     JSON,
     RUBRICD_HTTP,
     head_of,
     jobs_of,
     make_start,  # noqa: F401
+    make_tokens,  # noqa: F401
     need_gateway,
     post_bytes,
     read_answer,
@@ -26,18 +29,9 @@ pytestmark = pytest.mark.cold
 
 need_gateway()
 
-ALICE, BOB = "alice-token-0123456789", "bob-token-9876543210"
 AS_ALICE, AS_BOB = ({"Authorization": f"Bearer {token}"} for token in (ALICE, BOB))
 # No test passes because a time is over.
 LONG = ("header_time=60min", "body_time=60min", "reply_time=60min")
-
-
-@pytest.fixture(name="tokens")
-def make_tokens(tmp_path):
-    path = tmp_path / "tokens"
-    path.write_text(f"alice {ALICE}\nbob {BOB}\n")
-    path.chmod(0o600)
-    return f"tokens={path}"
 
 
 # What a client without a token sends and then waits.
@@ -53,7 +47,7 @@ IDLE = [
 @pytest.mark.parametrize("bound", ["connections=20", "connections_per_address=20"])
 @pytest.mark.parametrize("idle", IDLE)
 def test_connections_without_a_token_keep_nobody_out(start, tokens, idle, bound):
-    gateway = start(*LONG, tokens, bound)
+    gateway = start(*LONG, f"tokens={tokens}", bound)
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(gateway.connect()) for _ in range(60)]
         for sock in sockets:
@@ -67,7 +61,7 @@ def test_connections_without_a_token_keep_nobody_out(start, tokens, idle, bound)
 
 def test_connections_with_a_token_stay(daemon, start, tokens):
     """Neither a request that runs nor a pause between two makes way for strangers."""
-    gateway = start(*LONG, tokens, "connections=20")
+    gateway = start(*LONG, f"tokens={tokens}", "connections=20")
     job = {"kind": "sandbox", "argv": ["/bin/sleep", "1"]}
     with contextlib.ExitStack() as stack:
         busy, idle = (stack.enter_context(gateway.connect()) for _ in range(2))
@@ -84,7 +78,7 @@ def test_connections_with_a_token_stay(daemon, start, tokens):
 
 
 def test_connections_of_one_token_leave_some_to_others(start, tokens):
-    gateway = start(*LONG, tokens, "connections=20")
+    gateway = start(*LONG, f"tokens={tokens}", "connections=20")
     with contextlib.ExitStack() as stack:
 
         def ask():
@@ -106,7 +100,7 @@ def test_connections_of_one_token_leave_some_to_others(start, tokens):
 
 def test_a_connection_of_several_tokens_counts_for_the_last(start, tokens):
     """A proxy may send requests of several clients on one connection."""
-    gateway = start(*LONG, tokens, "connections=4")
+    gateway = start(*LONG, f"tokens={tokens}", "connections=4")
     with gateway.connect() as one, gateway.connect() as two:
         for _ in range(3):
             for token in (AS_ALICE, AS_BOB):
@@ -116,7 +110,7 @@ def test_a_connection_of_several_tokens_counts_for_the_last(start, tokens):
 
 
 def test_strangers_of_a_unix_socket(start, tokens, tmp_path):
-    gateway = start(*LONG, tokens, "connections=20", "connections_per_address=1", listen=f"unix:{tmp_path}/http")
+    gateway = start(*LONG, f"tokens={tokens}", "connections=20", "connections_per_address=1", listen=f"unix:{tmp_path}/http")
     with contextlib.ExitStack() as stack:
         for _ in range(60):
             stack.enter_context(gateway.connect())
@@ -126,7 +120,7 @@ def test_strangers_of_a_unix_socket(start, tokens, tmp_path):
 @pytest.mark.parametrize("files", [128, 300])
 def test_descriptors_that_are_scarce(start, tokens, files):
     """There are fewer connections then, so that strangers make way as always: where accept() fails nobody does."""
-    gateway = start(*LONG, tokens, files=files)
+    gateway = start(*LONG, f"tokens={tokens}", files=files)
     most = files - 91
     assert f"connections is 4096, but {files} open files (RLIMIT_NOFILE) suffice for {most}, which" in gateway.log()
     with contextlib.ExitStack() as stack:
@@ -143,7 +137,7 @@ def test_descriptors_that_are_scarce(start, tokens, files):
 
 
 def test_hardly_any_descriptors(tokens):
-    command = ["prlimit", "--nofile=64:64", RUBRICD_HTTP, "--config=/dev/null", "--set=listen=127.0.0.1:0", f"--set={tokens}"]
+    command = ["prlimit", "--nofile=64:64", RUBRICD_HTTP, "--config=/dev/null", "--set=listen=127.0.0.1:0", f"--set=tokens={tokens}"]
     done = subprocess.run([*command, "--set=languages="], capture_output=True, text=True, timeout=DEADLINE, check=False)
     said = "connections is 4096, but 64 open files (RLIMIT_NOFILE) suffice for 0: at least 107 files are needed"
     assert done.returncode == 78 and said in done.stderr
@@ -152,7 +146,7 @@ def test_hardly_any_descriptors(tokens):
 def test_connections_that_come_and_go_do_not_stop_the_loop(start, tokens):
     """Each connection that ends calls for a run of libmicrohttpd. The daemon's answers, timers and signals have their
     turn between these runs, so the client whose answer needs the daemon is served before most of the others."""
-    gateway = start(tokens, "connections=1000", "connections_per_address=1000", *LONG)
+    gateway = start(f"tokens={tokens}", "connections=1000", "connections_per_address=1000", *LONG)
     comers = 600
     with contextlib.ExitStack() as stack, gateway.connect() as bob:
         healthz = head_of("GET", "/healthz", **AS_BOB)

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from conftest import DEADLINE, wait_until
 from http_gateway import (
+    ALICE,
+    BOB,
     JSON,
     head_of,
     make_gateway,  # noqa: F401
     make_start,  # noqa: F401
+    make_tokens,  # noqa: F401
     need_gateway,
     read_answer,
     read_to_end,
@@ -23,7 +26,6 @@ pytestmark = pytest.mark.cold
 
 need_gateway()
 
-ALICE, BOB = "alice-" + "a" * 32, "bob-" + "b" * 32
 COUNT = 40
 # So many that not all have had their turn when a second thing happens.
 MANY = 160
@@ -85,14 +87,6 @@ class Crowd:
     def check(self):
         wait_until(lambda: self.answered() == len(self.seen), "all are answered")
         assert {int(seen.split()[1]) for seen in self.seen.values()} == {self.status}
-
-
-@pytest.fixture(name="tokens")
-def make_tokens(tmp_path):
-    path = tmp_path / "tokens"
-    path.write_text(f"alice {ALICE}\nbob {BOB}\n")
-    path.chmod(0o600)
-    return path
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from conftest import wait_until
 from http_gateway import (
+    ALICE,
+    BOB,
     ECHO,
     SANITIZED,
     head_of,
     jobs_of,
     make_start,  # noqa: F401
+    make_tokens,  # noqa: F401
     need_gateway,
     post_bytes,
 )
@@ -26,17 +29,8 @@ need_gateway()
 MIB = 1 << 20
 LARGE = {"kind": "sandbox", "argv": ["/bin/sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x"],
          "limits": {"output_bytes": MIB}}  # fmt: skip
-ALICE, BOB = "alice-token-0123456789", "bob-token-9876543210"
 # No test passes because a time is over.
 LONG = ("reply_time=60min",)
-
-
-@pytest.fixture(name="tokens")
-def make_tokens(tmp_path):
-    path = tmp_path / "tokens"
-    path.write_text(f"alice {ALICE}\nbob {BOB}\n")
-    path.chmod(0o600)
-    return path
 
 
 def peak(gateway):
