@@ -277,7 +277,7 @@ static int take_message(struct backend *backend, struct message *message, struct
     } else if (message->type == MESSAGE_STARTED) {
         take_start(backend, message);
     } else {
-        (void)questions_take(&backend->questions, message);
+        questions_take(&backend->questions, message);
     }
     return 0;
 }

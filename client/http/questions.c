@@ -98,18 +98,17 @@ void questions_send(struct questions *questions, struct session *session)
     }
 }
 
-bool questions_take(struct questions *questions, struct message *message)
+void questions_take(struct questions *questions, struct message *message)
 {
     static const enum ask asks[MESSAGE_OTHER + 1] = {
         [MESSAGE_STATUS] = ASK_STATUS, [MESSAGE_METRICS] = ASK_METRICS, [MESSAGE_PONG] = ASK_PING};
     if (message->type != MESSAGE_STATUS && message->type != MESSAGE_METRICS &&
         message->type != MESSAGE_PONG)
-        return false;
+        return;
     (void)event_del(questions->due);
     tell(questions, asks[message->type], message, NULL);
     if (questions->asked[ASK_STATUS] || questions->asked[ASK_METRICS] || questions->asked[ASK_PING])
         await_answers(questions);
-    return true;
 }
 
 void questions_fail(struct questions *questions, const char *why)

@@ -51,8 +51,8 @@ void questions_remove(struct asker *asker);
 /* Sends each question that somebody has and whose answer is not on its way. */
 void questions_send(struct questions *questions, struct session *session);
 
-/* Tells the answer in MESSAGE. False: it is none. */
-bool questions_take(struct questions *questions, struct message *message);
+/* Tells the answer in MESSAGE, if it is one. */
+void questions_take(struct questions *questions, struct message *message);
 
 /* Tells everybody that there is no answer, and WHY. */
 void questions_fail(struct questions *questions, const char *why);
