@@ -34,6 +34,8 @@ STREAMS = ("jobs", "results", "marks", "inputs", "dead", "hosts")
 PATIENCE = 120
 # A server that has lost its disk reads everything anew, while jobs run that leave it little time.
 CATCHES_UP_S = 600
+# With nats-server 2.9 a copy may stop on its way. Then the server is restarted, as the README of the fleet tells.
+STOPS_AFTER_S = 120
 
 
 def ip(*arguments):
@@ -160,16 +162,30 @@ class World:
                 return nats.ask(subject, **fields)
         raise OSError("no server answers")
 
-    def is_current(self):
-        """Whether all servers have all of each stream."""
+    def copies(self):
+        """Yields, for each stream, the servers that have all of it and those that lag."""
         for stream in STREAMS:
             cluster = self.ask(f"STREAM.INFO.rubricd-{stream}")["cluster"]
             replicas = cluster.get("replicas", [])
-            if len(replicas) != HOSTS - 1 or not cluster.get("leader"):
-                return False
-            if not all(replica["current"] and not replica.get("offline") for replica in replicas):
-                return False
-        return True
+            lag = {replica["name"] for replica in replicas if not replica["current"] or replica.get("offline")}
+            good = {cluster["leader"]} if cluster.get("leader") else set()
+            yield good | {replica["name"] for replica in replicas} - lag, lag
+
+    def is_current(self):
+        """Whether all servers have all of each stream."""
+        return all(len(good) == HOSTS for good, _ in self.copies())
+
+    def become_current(self, say, what):
+        """Waits until all servers have all of each stream. Restarts a server that does not get there by itself."""
+        with contextlib.suppress(TimeoutError):
+            return wait_for(self.is_current, what, STOPS_AFTER_S)
+        lagging = set().union(*(lag for _, lag in self.copies()))
+        for host in self.hosts:
+            if f"n{host.number}" in lagging:
+                say(f"  a copy on {host.namespace} lags for {STOPS_AFTER_S} s: its nats-server is restarted")
+                host.end("server", politely=True)
+                host.start_server()
+        return wait_for(self.is_current, what, CATCHES_UP_S)
 
     def results(self):
         return self.ask("STREAM.INFO.rubricd-results")["state"]
@@ -310,7 +326,7 @@ def break_things(world, place, wanted, chance, options, say):
         wrong, faults = break_beneath(batch, world, place, wanted, chance, options, say)
     if wrong:
         return wrong, faults
-    wait_for(world.is_current, "every stream is current at the end", CATCHES_UP_S)
+    world.become_current(say, "every stream is current at the end")
     lost = len(wanted) - world.results()["messages"]
     if lost > 0:
         say(f"  the servers have lost {lost} of the results, which the output has")
@@ -331,7 +347,7 @@ def break_beneath(batch, world, place, wanted, chance, options, say):
         if batch.poll() is not None:
             break
         fault, host = chance.choice(FAULTS), chance.choice(world.hosts)
-        wait_for(world.is_current, "every stream is current", CATCHES_UP_S)
+        world.become_current(say, "every stream is current")
         say(f"  {time.monotonic() - began:6.1f} s  {fault.__name__} {host.namespace}")
         fault(world, host, chance)
         faults += 1
