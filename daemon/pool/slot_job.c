@@ -318,8 +318,7 @@ static void judge_late_exit(struct slot_job *job, pid_t jail_pid)
  * in the end. */
 static void judge_cpu(struct slot_job *job)
 {
-    uint64_t limit_ms = job->limits.of[LIMIT_CPU] * (job->is_joined ? 2 : 1);
-    if (!slot_job_is_command(job) && job->result.cpu_us / 1000 > limit_ms)
+    if (!slot_job_is_command(job) && job->result.cpu_us / 1000 > job->limits.of[LIMIT_CPU])
         job->result.killed = SLOT_KILL_CPU;
 }
 
