@@ -16,7 +16,7 @@ enum slot_end {
     SLOT_END_JAIL_LOST,   /* the jail died or was killed, or never had the job: no more is known */
 };
 
-/* Why the daemon killed the job, if it did. */
+/* Why the daemon killed the job, or would have if it had seen in time what is known in the end. */
 enum slot_kill {
     SLOT_KILL_NONE,
     SLOT_KILL_DEADLINE,

@@ -291,7 +291,7 @@ static const char *job_has_ended(struct slot *slot, const struct link_notice *no
     note_exit(slot, clock_plausible_ns(notice->ended_ns, slot->job.result.started_ns));
     if (capture_read_rest(&slot->job.out) < 0 || capture_read_rest(&slot->job.err) < 0)
         return unwatched;
-    slot_job_note_end(&slot->job, notice);
+    slot_job_note_end(&slot->job, notice, slot->jail.pid);
     if (slot_job_is_command(&slot->job)) { /* what lives on in the session may hold the pipes */
         job_cgroup_collect_new(&slot->kept, &slot->job.result);
         capture_close(&slot->job.out);

@@ -240,7 +240,7 @@ void slot_job_unwatch(struct slot_job *job)
 
 void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns)
 {
-    if (job->result.ended_ns == 0)
+    if (job->result.ended_ns == 0 || ended_ns < job->result.ended_ns)
         job->result.ended_ns = ended_ns;
     job->program_event = consume_event(job->program_event);
 }
@@ -282,7 +282,47 @@ static void note_candidate(struct slot_job *job, const struct link_candidate *ca
         candidate->end == LINK_CANDIDATE_FAILED && candidate->error > 0 ? -candidate->error : -EIO;
 }
 
-void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
+/* What the job can use at most, in percent of one CPU. */
+static unsigned usable_percent(const struct slot_job *job, pid_t jail_pid)
+{
+    cpu_set_t set; /* too small for more than 1,024 CPUs; the call fails then */
+    bool is_known = sched_getaffinity(jail_pid, sizeof(set), &set) == 0;
+    long cpus = is_known ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned percent = (unsigned)MAX(cpus, 1L) * 100;
+    bool is_throttled = job->cpu_percent > 0 && job_cgroup_is_open(&job->cgroup);
+    return is_throttled ? MIN(percent, job->cpu_percent) : percent;
+}
+
+/* The kernel knows of an exit before a daemon that was busy looks at the deadline: a job that went
+ * on past it is as late as if it had been killed, unless it was others who had the CPUs. */
+static void judge_late_exit(struct slot_job *job, pid_t jail_pid)
+{
+    struct slot_result *result = &job->result;
+    if (result->ended_ns <= job->deadline_ns + SLOT_JOB_LATE_MS * NS_PER_MS)
+        return;
+    struct starvation starvation = {
+        .elapsed_ns = result->ended_ns - result->started_ns,
+        .run_ns = result->cpu_us * 1000,
+        .wait_ns = result->run_delay_ns == UINT64_MAX ? 0 : result->run_delay_ns,
+        .pressure_ns = job_cgroup_pressure_us(&job->cgroup) * 1000,
+        .cpu_percent = usable_percent(job, jail_pid),
+    };
+    uint64_t limit_ns = job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS * (job->is_joined ? 2 : 1);
+    uint64_t lost_ns = slot_job_is_command(job) ? 0 : starvation_lost_ns(&starvation), deadline_ns;
+    if (starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns, 0, &deadline_ns) ==
+        STARVATION_OVER)
+        result->killed = SLOT_KILL_DEADLINE;
+}
+
+/* Without a cgroup the kernel holds each process to the limit, and what the tree has taken is known
+ * in the end. */
+static void judge_cpu(struct slot_job *job)
+{
+    if (!slot_job_is_command(job) && job->result.cpu_us / 1000 > job->limits.of[LIMIT_CPU])
+        job->result.killed = SLOT_KILL_CPU;
+}
+
+void slot_job_note_end(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid)
 {
     enter(job, SLOT_JOB_ENDED);
     job->spent = notice->leftover;
@@ -299,6 +339,10 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
     note_collected(job, notice);
     note_candidate(job, &notice->candidate);
     job_cgroup_collect(&job->cgroup, &job->result);
+    if (job->result.killed == SLOT_KILL_NONE)
+        judge_cpu(job);
+    if (job->result.killed == SLOT_KILL_NONE)
+        judge_late_exit(job, jail_pid);
 }
 
 void slot_job_fail(struct slot_job *job, const struct link_notice *notice)
@@ -360,17 +404,6 @@ enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t n
     if (job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]) == 0)
         return SLOT_KILL_CPU;
     return SLOT_KILL_NONE;
-}
-
-/* What the job can use at most, in percent of one CPU. */
-static unsigned usable_percent(const struct slot_job *job, pid_t jail_pid)
-{
-    cpu_set_t set; /* too small for more than 1,024 CPUs; the call fails then */
-    bool is_known = sched_getaffinity(jail_pid, sizeof(set), &set) == 0;
-    long cpus = is_known ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned percent = (unsigned)MAX(cpus, 1L) * 100;
-    bool is_throttled = job->cpu_percent > 0 && job_cgroup_is_open(&job->cgroup);
-    return is_throttled ? MIN(percent, job->cpu_percent) : percent;
 }
 
 bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid,

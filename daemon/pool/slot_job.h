@@ -129,11 +129,17 @@ int slot_job_watch(struct slot_job *job, struct event_base *base, event_callback
 /* Stops watching the program of a joined pair, which has exited; the job goes on. */
 void slot_job_unwatch(struct slot_job *job);
 
-/* Notes that the program exited, at ENDED_NS unless an earlier call knew when. */
+/* Notes that the program exited, at ENDED_NS or, if another call knew of an earlier time, then: the
+ * jail sees the exit when it happens, and a daemon that is busy sees it later. */
 void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns);
 
-/* Takes over what NOTICE, of type ENDED, and the cgroup know about the job's end. */
-void slot_job_note_end(struct slot_job *job, const struct link_notice *notice);
+/* Takes over what NOTICE, of type ENDED, and the cgroup know about the job's end. A job whose
+ * tree took more CPU time than its limit, or which exited more than SLOT_JOB_LATE_MS after its
+ * deadline, is judged as if it had been killed for that; JAIL_PID tells which CPUs it may use. */
+void slot_job_note_end(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid);
+
+/* The jail may have waited for a CPU itself before it saw the exit. */
+#define SLOT_JOB_LATE_MS 1000
 
 /* Takes over what NOTICE, of type FAILED, says of a program that could not be started. */
 void slot_job_fail(struct slot_job *job, const struct link_notice *notice);

@@ -3,6 +3,9 @@
 limit_exceeded names, and the evidence for it. Tests that need a control group are skipped on hosts
 without one; packaging/run-vm-tests provides one."""
 
+import contextlib
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,15 @@ def needs_view(daemon):
 
 def python(code, **limits):
     return {"kind": "sandbox", "snippet": code, "runner": "python", "limits": limits}
+
+
+def commands(pids):
+    """Returns what each of PIDS runs, by the names of their programs."""
+    names = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            names.add(Path(f"/proc/{pid}/comm").read_bytes().strip())
+    return names
 
 
 def assert_exceeded(result, limit):
@@ -280,3 +292,29 @@ def test_a_job_that_waits_for_another_jail_has_its_cgroup(start_daemon, needs_cg
             result = client.run(job)
             assert result["type"] == "result" and result["score"]["passed"] is True, result
             assert "cgroup" in result["isolation"]["layers"]
+
+
+def test_cpu_time_that_the_processes_took_together(client):
+    """Where no control group ends the job at its limit, its end does. Each process alone keeps the limit."""
+    burn = "import os, time\nwhile sum(os.times()[:2]) < 0.7: pass\n"
+    code = f"import subprocess, sys\nfor _ in range(3): subprocess.run([sys.executable, '-c', {burn!r}], check=True)\n"
+    result = client.run(python(code, cpu=1))
+    assert_exceeded(result, "cpu")
+    assert result["usage"]["cpu_ms"] > 1000
+    result = client.run(python(code, cpu=10))
+    assert result["score"]["passed"] is True and result["usage"]["cpu_ms"] > 1000
+
+
+def test_a_deadline_that_a_busy_daemon_has_not_looked_at(start_daemon):
+    """The job exits by itself long after its deadline, and the daemon hears of both at once."""
+    daemon = start_daemon()
+    idle = set(daemon.descendants())
+    with daemon.connect() as client:
+        client.submit("late", {"kind": "sandbox", "argv": ["/bin/sleep", "3"], "limits": {"wall_clock": 1}})
+        wait_until(lambda: b"sleep" in commands(set(daemon.descendants()) - idle), "the job runs")
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        try:
+            wait_until(lambda: b"sleep" not in commands(daemon.descendants()), "the job has ended")
+        finally:
+            os.kill(daemon.process.pid, signal.SIGCONT)
+        assert_exceeded(client.recv_answer(), "wall_clock")

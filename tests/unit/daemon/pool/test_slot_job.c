@@ -217,7 +217,7 @@ static void test_the_end(void **state)
                                        .leftover = true,
                                        .warm = 1};
     (void)run_for(f, 0);
-    slot_job_note_end(&f->job, &notice);
+    slot_job_note_end(&f->job, &notice, getpid());
     const struct slot_result *result = &f->job.result;
     assert_int_equal(f->job.phase, SLOT_JOB_ENDED);
     assert_true(f->job.spent && result->lacked_room && result->warm);
@@ -241,10 +241,45 @@ static void test_the_end_after_the_deadline(void **state)
         const struct link_notice notice = {.type = LINK_ENDED, .run_delay_ns = cases[i].told};
         struct slot_job job = f->job;
         job.result.run_delay_ns = cases[i].before;
-        slot_job_note_end(&job, &notice);
+        slot_job_note_end(&job, &notice, getpid());
         assert_true(job.result.run_delay_ns == cases[i].after);
         assert_false(job.spent || job.result.lacked_room || job.result.warm);
     }
+}
+
+/* Ends the job after ELAPSED_MS with exit status 0, as the jail says; the daemon sees it 5 s later.
+ */
+static enum slot_kill killed_at_end(struct fixture *f, uint64_t elapsed_ms, uint64_t cpu_ms,
+                                    uint64_t waited_ms)
+{
+    const struct link_notice notice = {
+        .type = LINK_ENDED, .cpu_us = cpu_ms * 1000, .run_delay_ns = waited_ms * NS_PER_MS};
+    struct slot_job job = f->job;
+    job.limits.of[LIMIT_CPU] = 2000;
+    job.result.ended_ns = run_for(f, elapsed_ms + 5000);
+    slot_job_note_exit(&job, run_for(f, elapsed_ms));
+    slot_job_note_end(&job, &notice, getpid());
+    return job.result.killed;
+}
+
+/* A daemon that was busy finds the exit of a job whose deadline it has not looked at. */
+static void test_an_exit_long_after_the_deadline_is_late(void **state)
+{
+    struct fixture *f = *state;
+    (void)run_for(f, 0);
+    assert_int_equal(killed_at_end(f, 900, 0, 0), SLOT_KILL_NONE);
+    assert_int_equal(killed_at_end(f, 1000 + SLOT_JOB_LATE_MS, 0, 0), SLOT_KILL_NONE);
+    assert_int_equal(killed_at_end(f, 1001 + SLOT_JOB_LATE_MS, 0, 0), SLOT_KILL_DEADLINE);
+    assert_int_equal(killed_at_end(f, 3000, 900, 2100), SLOT_KILL_NONE); /* it waited for a CPU */
+    assert_int_equal(killed_at_end(f, 3000, 1500, 0), SLOT_KILL_DEADLINE);
+}
+
+static void test_the_cpu_time_of_the_tree_is_judged_at_the_end(void **state)
+{
+    struct fixture *f = *state;
+    (void)run_for(f, 0);
+    assert_int_equal(killed_at_end(f, 900, 2000, 0), SLOT_KILL_NONE);
+    assert_int_equal(killed_at_end(f, 900, 2001, 0), SLOT_KILL_CPU);
 }
 
 static void test_at_the_deadline_the_jail_is_asked(void **state)
@@ -390,7 +425,7 @@ static void exit_before_its_end_was_noted(struct slot_job *job)
 static void end_before_it_was_taken(struct slot_job *job)
 {
     const struct link_notice notice = {.type = LINK_ENDED};
-    slot_job_note_end(job, &notice);
+    slot_job_note_end(job, &notice, getpid());
 }
 
 static void move_onto_another(struct slot_job *job)
@@ -462,6 +497,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_moved_it_is_in_one_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_end_after_the_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_exit_long_after_the_deadline_is_late, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_the_cpu_time_of_the_tree_is_judged_at_the_end, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_at_the_deadline_the_jail_is_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_does_not_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_cannot_be_asked, setup, teardown),
