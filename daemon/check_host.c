@@ -126,8 +126,20 @@ static int check_modules(const struct config *config, FILE *err)
     return is_needed;
 }
 
+/* The daemon starts without it, and each rubric then fails for want of its file. */
+static void check_bench(const struct config *config, FILE *err)
+{
+    if (config->bench_root[0] == '\0')
+        return;
+    _cleanup_close_ int fd = open(config->bench_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        (void)fprintf(err, "rubricd: warning: [rubric] bench_root: %s: %s\n", config->bench_root,
+                      strerror(errno));
+}
+
 int check_host(const struct config *config, FILE *err)
 {
+    check_bench(config, err);
     int bad = check_user(config, err), interpreter = check_interpreter(config, err);
     return bad + interpreter + (interpreter == 0 ? check_modules(config, err) : 0);
 }

@@ -10,12 +10,13 @@
 
 #define SOCKET_DEFAULT "/run/rubricd/rubricd.sock"
 
-static const char *socket_path(const struct globals *globals)
+/* The socket that the user names, or NULL. */
+static const char *named_socket(const struct globals *globals)
 {
     const char *from_environment = getenv("RUBRICD_SOCKET");
     if (globals->socket)
         return globals->socket;
-    return from_environment && *from_environment ? from_environment : SOCKET_DEFAULT;
+    return from_environment && *from_environment ? from_environment : NULL;
 }
 
 /* Only the socket's group may connect; stat() works for others too and tells which group that is.
@@ -35,7 +36,7 @@ static void complain_connect(const char *path, int error, const struct fault *fa
     switch (-error) {
     case ENOENT:
         complain("no rubricd at %s: start the service (systemctl start rubricd), or name its "
-                 "socket with --socket",
+                 "socket with --socket or in $RUBRICD_SOCKET",
                  path);
         break;
     case ECONNREFUSED:
@@ -66,10 +67,10 @@ static int connect_or_embed(const struct globals *globals, enum connect_policy p
     if (globals->embedded)
         return embed(globals, set, ret);
 
-    const char *path = socket_path(globals);
+    const char *named = named_socket(globals), *path = named ? named : SOCKET_DEFAULT;
     struct fault fault = FAULT_NULL;
     int r = session_connect(path, ret, &fault);
-    if (r == -ENOENT && policy == CONNECT_OR_START && !globals->socket) {
+    if (r == -ENOENT && policy == CONNECT_OR_START && !named) {
         complain("no service at %s: starting a private rubricd", path);
         return embed(globals, set, ret);
     }

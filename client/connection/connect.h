@@ -16,7 +16,8 @@
 #include "client/cli/options.h"
 
 enum connect_policy {
-    CONNECT_OR_START, /* if nothing is at the default socket, start a private daemon and say so */
+    CONNECT_OR_START, /* if nobody names a socket and none is at the default path, start a private
+                       * daemon and say so */
     CONNECT_ONLY,     /* start a private daemon only with --embedded */
 };
 

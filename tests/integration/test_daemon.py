@@ -154,6 +154,17 @@ def test_a_missing_module_is_a_warning_where_the_daemon_starts_without():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_bench_that_is_not_there_is_a_warning():
+    """It may come later; until then each rubric is answered with `rubric_not_found`."""
+    done = run("--check-config", "--config=/dev/null", "--set=rubric.bench_root=/nowhere")
+    assert (done.returncode, done.stdout) == (0, "The configuration is good.\n")
+    assert done.stderr == "rubricd: warning: [rubric] bench_root: /nowhere: No such file or directory\n"
+    done = run("--check-config", "--config=/dev/null", "--set=rubric.bench_root=/etc/passwd")
+    assert done.stderr == "rubricd: warning: [rubric] bench_root: /etc/passwd: Not a directory\n"
+    done = run("--check-config", "--config=/dev/null", "--set=rubric.bench_root=/usr")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_mistake_is_named(tmp_path):
     """The daemon names file, line and key, for the file, its drop-ins and the command line."""
     file = tmp_path / "bad.conf"

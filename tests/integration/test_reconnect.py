@@ -253,3 +253,16 @@ def test_another_program_in_its_place(directory, next_daemon):
     assert time.monotonic() - began < 30, "the client gives up before the minute is over"
     assert "the program that listens there is not rubricd" in said[-1]
     assert batch.process.returncode == 3
+
+
+def test_a_socket_that_is_named_is_no_other(tmp_path):
+    """A private daemon in the place of a named service would have other limits than it, and nobody would notice."""
+    for arguments, named in ((["--socket", "none"], {}), ([], {"RUBRICD_SOCKET": "none"})):
+        done = subprocess.run(
+            [RUBRICCTL, *arguments, "sandbox", "--", "true"], cwd=tmp_path, env={**os.environ, **named},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (3, (
+            "rubricctl: no rubricd at none: start the service (systemctl start rubricd), or name its "
+            "socket with --socket or in $RUBRICD_SOCKET\n"
+        ))  # fmt: skip

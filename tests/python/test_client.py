@@ -268,6 +268,12 @@ def test_no_daemon_names_the_remedy(tmp_path, monkeypatch):
         rubricd.connect(embedded=True).__enter__()
 
 
+def test_a_private_daemon_that_cannot_start_says_where_it_tells_why(capfd):
+    with pytest.raises(rubricd.NoDaemon, match="^the private rubricd is gone: exit status 78; why, it has written to standard error$"):
+        rubricd.connect(embedded=True, config="/no/such.conf").__enter__()
+    assert "/no/such.conf: cannot be opened" in capfd.readouterr().err
+
+
 def test_a_bench_of_the_connection(daemon, bench):
     """As `rubricctl -b`: for rubrics that name none."""
     own = {"task_class": bench.rubric(SCORE), "case": {}, "harness_output": {}}

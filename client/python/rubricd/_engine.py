@@ -131,7 +131,7 @@ class Engine:
             return _wire.Wire(self._take, self._lost)
 
         if self._private:
-            wire = await _wire.connect_private(self._private, make)
+            wire = await self._greet_private(self._private, make)
         else:
             assert self._path is not None
             wire = await _wire.connect(self._path, make)
@@ -143,6 +143,18 @@ class Engine:
         self._wire = wire
         self._puts = _puts.Puts()
         self._draining = False
+
+    @staticmethod
+    async def _greet_private(
+        private: _embedded.PrivateDaemon, make: Callable[[], _wire.Wire]
+    ) -> _wire.Wire:
+        try:
+            return await _wire.connect_private(private, make)
+        except ProtocolError:
+            raise
+        except NoDaemon as error:
+            words = await asyncio.get_running_loop().run_in_executor(None, private.last_words)
+            raise NoDaemon(f"{words}; why, it has written to standard error") from error
 
     def _lost(self, wire: _wire.Wire, why: str) -> None:
         if wire is not self._wire:
