@@ -94,13 +94,26 @@ static void complain_lines(const char *text, size_t n)
     }
 }
 
+/* Whether ERR, which is shown, begins with all of DETAIL: the daemon has it from there. */
+static bool is_start_of(const char *detail, const char *err)
+{
+    return detail && err && *detail && strncmp(detail, err, strlen(detail)) == 0;
+}
+
+static double seconds_taken(const struct message *answer)
+{
+    const json_t *usage = json_object_get(answer->object, "usage");
+    return json_number_value(json_object_get(usage, "wall_clock_ms")) / 1000;
+}
+
 static void complain_refusal(const json_t *one, const json_t *mode, const struct message *answer)
 {
     const char *code = text_of(mode, "code"), *detail = text_of(mode, "detail"),
                *place = text_of(one, "place"), *id = text_of(one, "id");
     const char *err = text_of(json_object_get(answer->object, "outcome"), "stderr");
     if (strcmp(code, "rubric.timeout") == 0)
-        complain("%s: %s: the rubric ran out of time", place, id);
+        complain("%s: %s: the rubric ran out of time, after %.1f s", place, id,
+                 seconds_taken(answer));
     else if (strcmp(code, "rubric.unknown_breakdown_key") == 0)
         complain("%s: %s: task_class.json does not list the breakdown key \"%s\"", place, id,
                  detail ? detail : "");
@@ -109,11 +122,26 @@ static void complain_refusal(const json_t *one, const json_t *mode, const struct
                  detail ? detail : "");
     else if (evidence_replaces(detail, err))
         complain("%s: %s: the rubric crashed:", place, id);
+    else if (is_start_of(detail, err))
+        complain("%s: %s: the rubric failed:", place, id);
     else if (!json_is_true(json_object_get(json_object_get(answer->object, "outcome"), "success")))
         complain("%s: %s: the rubric failed: %s", place, id, detail ? detail : "?");
     else
         complain("%s: %s: what the rubric printed is no score: %s", place, id,
                  detail ? detail : "?");
+}
+
+/* Notes why the case ONE failed: the N bytes at TAIL that its rubric wrote, or else what MODE says.
+ * Returns whether the last one failed in the same way. */
+static bool note_failure(const json_t *one, const json_t *mode, const char *tail, size_t n,
+                         struct rubric_failure *last)
+{
+    char words[512];
+    const char *detail = text_of(mode, "detail"), *id = text_of(one, "id");
+    if (n > 0)
+        return is_repeated(last, tail, n, id);
+    (void)snprintf(words, sizeof(words), "%s: %s", text_of(mode, "code"), detail ? detail : "");
+    return is_repeated(last, words, strlen(words), id);
 }
 
 /* Says that the rubric failed, and shows the end of what it wrote to stderr. */
@@ -124,12 +152,13 @@ static void complain_failure(const json_t *one, const json_t *mode, const struct
     const char *text = json_string_value(err);
     size_t n, length = json_string_length(err);
     const char *tail = text_tail(text, length, STDERR_LINES, STDERR_BYTES, &n);
-    bool repeated = n > 0 && is_repeated(last, tail, n, text_of(one, "id"));
+    bool repeated = note_failure(one, mode, tail, n, last);
     if (repeated && !verbose)
         return;
     complain_refusal(one, mode, answer);
     if (repeated) {
-        complain("    as for %s", last->id);
+        if (n > 0)
+            complain("    as for %s", last->id);
         return;
     }
     if (!verbose)

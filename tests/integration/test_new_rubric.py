@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -167,6 +168,28 @@ def test_the_same_traceback_is_shown_once(fresh):
     ]
 
 
+def test_a_syntax_error_is_shown_once_and_as_lines(fresh):
+    rubric = fresh / "rubric.py"
+    rubric.write_text(rubric.read_text().replace("import json\n", "import json\ndef f(\n", 1))
+    lines = said(check(fresh))
+    assert lines[0] == f"{fresh}/cases.jsonl:1: length/right: the rubric failed:"
+    assert lines[1].startswith('      File "') and "SyntaxError: '(' was never closed" in lines[-2]
+    assert not any("\\n" in line for line in lines)
+
+
+def test_a_fault_that_every_case_shows_is_named_once(fresh):
+    rubric = fresh / "rubric.py"
+    rubric.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n" + rubric.read_text())
+    lines = said(check(fresh))
+    assert [line for line in lines if "signal 11" in line] == [
+        f"{fresh}/cases.jsonl:1: length/right: the rubric failed: signal 11 (SIGSEGV)"
+    ]
+    assert lines[-1] == "the rubric failed for 2 further cases as it did for one above (--verbose names them)"
+    lines = said(check(fresh, "--verbose"))
+    assert len([line for line in lines if "signal 11" in line]) == 3
+    assert not any("as for" in line for line in lines), "nothing was left out"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only a daemon that root starts takes another account")
 @pytest.mark.parametrize("mode", [0o700, 0o711])
 def test_root_is_told_that_the_daemon_cannot_come_there(tmp_path, mode):
@@ -235,10 +258,9 @@ def test_a_rubric_that_runs_out_of_time(fresh):
     (fresh / "cases.jsonl").write_text(json.dumps(case) + "\n")
     (fresh / "expected.jsonl").write_text((fresh / "expected.jsonl").read_text().splitlines()[0])
     done = check(fresh)
-    assert (done.returncode, said(done)[0]) == (
-        1,
-        f"{fresh}/cases.jsonl:1: length/right: the rubric ran out of time",
-    )
+    assert done.returncode == 1
+    ran_out = f"{fresh}/cases.jsonl:1: length/right: the rubric ran out of time, after "
+    assert re.fullmatch(re.escape(ran_out) + r"\d+\.\d s", said(done)[0])
 
 
 def test_a_verdict_that_is_not_the_expected_one(fresh):
