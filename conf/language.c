@@ -6,6 +6,7 @@
 #include "language.h"
 #include "language_keys.h"
 #include "lines.h"
+#include "suggest.h"
 
 #include "proto/shortage.h"
 
@@ -344,6 +345,29 @@ int language_read(const char *name, const char *file, const char *text, size_t n
 }
 
 /* --- what is read -------------------------------------------------------------------------- */
+
+/* Shorter names are all near to each other: "x" to "c" and "d". */
+#define SUGGEST_TYPED_MIN 3
+
+const char *language_suggest(const struct language_list *list, const char *typed)
+{
+    const char *meant = NULL;
+    size_t least = SIZE_MAX;
+    if (strlen(typed) < SUGGEST_TYPED_MIN)
+        return NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct language *language = &list->item[i];
+        for (size_t k = 0; k <= language->aliases.count; k++) {
+            const char *name = k == 0 ? language->name : language->aliases.item[k - 1];
+            size_t distance = suggest_distance(typed, name);
+            if (distance < least && suggest(typed, &name, 1)) {
+                least = distance;
+                meant = name;
+            }
+        }
+    }
+    return meant;
+}
 
 const struct language *language_find(const struct language_list *list, const char *name)
 {

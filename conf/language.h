@@ -36,6 +36,9 @@ void language_list_keep(struct language_list *list, const struct string_list *na
 /* The language with this name or alias; NULL if there is none. */
 const struct language *language_find(const struct language_list *list, const char *name);
 
+/* The name or alias that was probably meant by TYPED, which is none; NULL. */
+const char *language_suggest(const struct language_list *list, const char *typed);
+
 /* Whether both hold the same languages, by their names and their files' bytes. */
 bool language_lists_equal(const struct language_list *list, const struct language_list *other);
 

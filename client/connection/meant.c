@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+static const char unknown_kind[] = "job.kind: unknown kind";
+
 #define FIELDS_MAX 64
 /* Room for the path of a field, with its NUL; the daemon cuts longer ones. */
 #define PATH_SHOWN_MAX 512
@@ -29,8 +31,19 @@ static size_t list_fields(const json_t *job, const char *path, const char *names
     return n;
 }
 
+/* Returns the kind that was meant by the one that JOB names. */
+static const char *meant_kind(const json_t *job)
+{
+    const char *names[JOB_KIND_COUNT], *typed = json_string_value(json_object_get(job, "kind"));
+    for (size_t i = 0; i < JOB_KIND_COUNT; i++)
+        names[i] = job_kind_name((enum job_kind_id)i);
+    return typed ? suggest(typed, names, JOB_KIND_COUNT) : NULL;
+}
+
 const char *meant_field(const char *message, const json_t *job)
 {
+    if (strncmp(message, unknown_kind, strlen(unknown_kind)) == 0)
+        return meant_kind(job);
     static const char unknown[] = ": unknown field";
     const char *names[FIELDS_MAX];
     char path[PATH_SHOWN_MAX];

@@ -193,8 +193,10 @@ static int read_plan(const json_t *request, const struct language_list *language
     plan->language = find_language(languages, name);
     if (plan->language)
         return 0;
-    (void)fault_set(fault, "there is no language '%.*s' here",
-                    (int)utf8_cut(name, strlen(name), STEPS_NAME_SHOWN), name);
+    const char *meant = language_suggest(languages, name);
+    (void)fault_set(fault, "there is no language '%.*s' here%s%s%s",
+                    (int)utf8_cut(name, strlen(name), STEPS_NAME_SHOWN), name,
+                    meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
     return -ENOENT;
 }
 

@@ -107,15 +107,15 @@ static void end_flight(struct jobs *jobs, const struct tag *tag)
         exchange_give_back(jobs->exchange, tag->result);
 }
 
-/* Returns MESSAGE, the daemon's about a job; if it refuses a field of which we know what was meant,
- * with that, in OUT. */
+/* Returns MESSAGE, the daemon's about a job; if it refuses a field or a kind of which we know what
+ * was meant, with that, in OUT. */
 static const char *explain(const struct tag *tag, const char *message, char out[MESSAGE_MAX])
 {
     struct fault fault = FAULT_NULL;
     size_t at = 0;
     _cleanup_json_ json_t *job = NULL;
     const char *meant = NULL;
-    if (strstr(message, "unknown field") &&
+    if ((strstr(message, "unknown field") || strstr(message, "unknown kind")) &&
         json_read_bounded(tag->text, tag->length, REQUEST_OVERHEAD_MAX, &job, NULL, &at, &fault) ==
             0)
         meant = meant_field(message, job);

@@ -3,6 +3,7 @@
 #include "listen.h"
 
 #include "conf/lines.h"
+#include "conf/suggest.h"
 #include "conf/types.h"
 
 #include <string.h>
@@ -111,7 +112,12 @@ static int set_pair(struct http_settings *settings, char *text, struct fault *fa
             (void)fault_set(fault, "%s: %s", name, why.text);
         return r;
     }
-    return fault_set(fault, "there is no setting '%.100s'", name);
+    const char *names[ARRAY_SIZE(table)];
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+        names[i] = table[i].name;
+    const char *meant = suggest(name, names, ARRAY_SIZE(names));
+    return fault_set(fault, "there is no setting '%.100s'%s%s%s", name,
+                     meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
 int http_settings_set(struct http_settings *settings, const char *text, struct fault *fault)

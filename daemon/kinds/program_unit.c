@@ -28,9 +28,12 @@ static int find_language(struct program_unit *unit, const struct program_source 
     const char *why;
     unit->language = languages_find(host->languages, source->language);
     *ret_code = ERROR_LANGUAGE_NOT_FOUND;
-    if (!unit->language)
-        return fault_set(fault, "%s.language: this daemon knows no language \"%.64s\"",
-                         source->path, source->language);
+    if (!unit->language) {
+        const char *meant = languages_suggest(host->languages, source->language);
+        return fault_set(fault, "%s.language: this daemon knows no language \"%.64s\"%s%s%s",
+                         source->path, source->language, meant ? "; did you mean " : "",
+                         meant ? meant : "", meant ? "?" : "");
+    }
     if (!languages_has(host->languages, unit->language, NULL, &why))
         return fault_set(fault, "%s.language: this host has no %s: %s", source->path,
                          unit->language->name, why);

@@ -423,6 +423,11 @@ const struct language *languages_find(const struct languages *languages, const c
     return language_find(languages->host.list, name);
 }
 
+const char *languages_suggest(const struct languages *languages, const char *typed)
+{
+    return language_suggest(languages->host.list, typed);
+}
+
 bool languages_has(const struct languages *languages, const struct language *language,
                    const char **ret_version, const char **ret_why_not)
 {

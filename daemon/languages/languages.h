@@ -52,6 +52,9 @@ void languages_ask_all(struct languages *languages, uint64_t delay_ms);
 /* The language with this name or alias; NULL if there is none. */
 const struct language *languages_find(const struct languages *languages, const char *name);
 
+/* The name or alias that was probably meant by TYPED, which is none; NULL. */
+const char *languages_suggest(const struct languages *languages, const char *typed);
+
 /* Returns 1 if it is known whether there is LANGUAGE; 0 if its version is being asked for: the call
  * after `settled` tells more. A shortage, as a negative errno, if the answer failed for want of
  * something, which languages_has() names: a job that comes seconds later asks again. */

@@ -696,6 +696,7 @@ def test_a_field_that_is_misspelt_is_named_with_the_right_one(real, bench):
         {"id": "b", **job, "limits": {"cpus": 1}},
         {"kind": "sandbox", "argv": ["/bin/true"], "colect": ["x"]},
         {"id": "d", **job, "nonsense": 1},
+        {"id": "e", **job, "kind": "rubrik"},
     )
     text = "\n".join(real.run(status=4))
     for line in (
@@ -703,6 +704,7 @@ def test_a_field_that_is_misspelt_is_named_with_the_right_one(real, bench):
         f"{real.jobs}:2: b: job.limits.cpus: unknown field; did you mean cpu?",
         ":3: job.colect: unknown field; did you mean collect?",
         f"{real.jobs}:4: d: job.nonsense: unknown field\n",
+        f'{real.jobs}:5: e: job.kind: unknown kind "rubrik"; did you mean rubric?',
     ):
         assert line in text + "\n", text
 

@@ -105,6 +105,8 @@ def test_what_was_meant(gateway):
     answers = gateway.lines([ECHO, "\n", {**ECHO, "argvv": []}, {**ECHO, "nothing_like_it": 1}])
     messages = [a["error"]["message"] for a in answers if "error" in a]
     assert sorted(messages) == ["job.argvv: unknown field; did you mean argv?", "job.nothing_like_it: unknown field"]
+    status, answer = gateway.post("/v1/jobs", {"id": "a", "kind": "sandbx", "argv": ["/bin/true"]})
+    assert (status, answer["error"]["message"]) == (400, 'job.kind: unknown kind "sandbx"; did you mean sandbox?')
     assert gateway.get("/v1/job")[1]["error"]["message"] == "there is no such path; did you mean /v1/jobs?"
     assert gateway.get("/nope")[1]["error"]["message"] == "there is no such path"
 
@@ -480,7 +482,7 @@ def test_a_unix_socket(start, tmp_path):
     "text, message",
     [
         ("listen = 127.0.0.1:8650\n", ":1: expected [http] before the first setting"),
-        ("[http]\nlistne = x\n", ":2: there is no setting 'listne'"),
+        ("[http]\nlistne = x\n", ":2: there is no setting 'listne'; did you mean listen?"),
         ("[http]\nlisten = example.org:80\n", ":2: listen: expected an address and a port"),
         ("[http]\nbody_bytes = lots\n", ":2: body_bytes: expected"),
         ("[http]\n\n[other]\n", ":3: there is no section [other], only [http]"),

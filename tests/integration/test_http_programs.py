@@ -99,6 +99,8 @@ def test_php_without_its_tag(gateway):
 def test_an_unknown_language(gateway):
     answer = run_code(gateway, code="", language="klingon")
     assert (answer["status"], answer["message"]) == ("SandboxError", "there is no language 'klingon' here")
+    answer = run_code(gateway, code="", language="javscript")
+    assert answer["message"] == "there is no language 'javscript' here; did you mean javascript?"
 
 
 def test_what_the_daemon_refuses(gateway):

@@ -315,6 +315,8 @@ def test_texts_of_many_failures_are_bounded(client):
 def test_languages_that_there_are_not(client, start_daemon):
     message = refused(client, program("", language="klingon"), "language_not_found")
     assert message == 'job.language: this daemon knows no language "klingon"'
+    message = refused(client, program("", language="pyhton"), "language_not_found")
+    assert message == 'job.language: this daemon knows no language "pyhton"; did you mean python?'
     with start_daemon("rubric.interpreter=/usr/bin/python3").connect() as other:
         checker = {"language": "x", "code": ""}
         message = refused(other, program("", checker=checker), "language_not_found")

@@ -287,6 +287,7 @@ def test_a_bench_of_the_connection(daemon, bench):
 @pytest.mark.parametrize(
     "job, message",
     [
+        ({"kind": "sandbx", "argv": ["x"]}, 'job.kind: unknown kind "sandbx"; did you mean sandbox?'),
         ({"kind": "sandbox", "argvs": ["x"]}, "job.argvs: unknown field; did you mean argv?"),
         ({"kind": "code_exec", "code": "", "target": ["x"]}, "job.target: unknown field; did you mean targets?"),
         ({"kind": "sandbox", "argv": ["/x"], "limits": {"cpus": 1}}, "job.limits.cpus: unknown field; did you mean cpu?"),

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Iterable, Mapping
 from . import jobs
 
 _UNKNOWN = ": unknown field"
+_UNKNOWN_KIND = "job.kind: unknown kind"
 _MAKERS: Dict[str, Callable[..., jobs.Job]] = {
     "rubric": jobs.rubric,
     "code_exec": jobs.code,
@@ -27,10 +28,14 @@ def _fields(kind: str) -> Iterable[str]:
 
 def did_you_mean(message: str, frame: bytes, hello: Mapping[str, Any]) -> str:
     """Returns what to add to the MESSAGE of an error, "job.limits.cpus: unknown field", about the job that
-    FRAME submits. Empty if it is another error, or no field is near."""
-    if not message.endswith(_UNKNOWN):
+    FRAME submits, or about its kind. Empty if it is another error, or nothing is near."""
+    kind_is_unknown = message.startswith(_UNKNOWN_KIND)
+    if not kind_is_unknown and not message.endswith(_UNKNOWN):
         return ""
     kind = json.loads(frame[4:])["job"].get("kind")
+    if kind_is_unknown:
+        near = difflib.get_close_matches(str(kind), sorted(_MAKERS), 1)
+        return f"; did you mean {near[0]}?" if near else ""
     place, _, name = message[: -len(_UNKNOWN)].rpartition(".")
     names: Iterable[str] = ()
     if place == "job" and kind in _MAKERS:
