@@ -18,6 +18,11 @@
 /* time_factor counts in thousandths. */
 #define LANGUAGE_FACTOR_ONE 1000
 
+enum language_stack {
+    LANGUAGE_STACK_USUAL, /* 8 MiB */
+    LANGUAGE_STACK_UNLIMITED,
+};
+
 /* No string is NULL once the language has been read; an empty one means "none". In the words of the
  * commands, {source} and the other placeholders stand for the values that language_words() gets. */
 struct language {
@@ -43,11 +48,12 @@ struct language {
 
     /* [run] */
     struct string_list run;
-    bool address_space;       /* whether the memory limit is also one of the address space: not for
-                                 runtimes that reserve more than they use */
-    uint64_t time_factor;     /* on the time limits of a test, in thousandths */
-    uint64_t memory_overhead; /* bytes of the memory limit that are not for {heap_mb} */
-    struct limits run_limits; /* 0: that of the kind of job */
+    bool address_space;        /* whether the memory limit is also one of the address space: not for
+                                  runtimes that reserve more than they use */
+    enum language_stack stack; /* of the first thread of a process */
+    uint64_t time_factor;      /* on the time limits of a test, in thousandths */
+    uint64_t memory_overhead;  /* bytes of the memory limit that are not for {heap_mb} */
+    struct limits run_limits;  /* 0: that of the kind of job */
     struct string_list memory_messages; /* texts on stderr that say: out of memory */
     uint64_t memory_status;             /* an exit status that says so; 0: none does */
 

@@ -98,6 +98,27 @@ static void write_factor(uint64_t value, char *text)
     (void)snprintf(text, VALUE_TEXT_MAX, "%g", (double)value / LANGUAGE_FACTOR_ONE);
 }
 
+static const char *const stack_names[] = {
+    [LANGUAGE_STACK_USUAL] = "8M",
+    [LANGUAGE_STACK_UNLIMITED] = "unlimited",
+};
+
+static int read_stack(const char *text, uint64_t *ret)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(stack_names); i++) {
+        if (strcmp(text, stack_names[i]) == 0) {
+            *ret = i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static void write_stack(uint64_t value, char *text)
+{
+    (void)snprintf(text, VALUE_TEXT_MAX, "%s", stack_names[value]);
+}
+
 const struct config_type type_languages = {
     .kind = CONFIG_LIST,
     .what = "names with blanks between them",
@@ -156,6 +177,14 @@ static const struct config_type type_factor = {
     .write = write_factor,
 };
 
+static const struct config_type type_stack = {
+    .kind = CONFIG_NUMBER,
+    .what = "8M or unlimited",
+    .unordered = true,
+    .read = read_stack,
+    .write = write_stack,
+};
+
 /* --- the table ----------------------------------------------------------------------------- */
 
 #define FIELD(member) offsetof(struct language, member), sizeof(((struct language *)NULL)->member)
@@ -184,6 +213,7 @@ static const struct language_key keys[] = {
 
     {"run", "command", &type_command, FIELD(run), {1, 64}, NULL, true},
     {"run", "address_space", &type_boolean, FIELD(address_space), {0, 1}, "yes", false},
+    {"run", "stack", &type_stack, FIELD(stack), {0, LANGUAGE_STACK_UNLIMITED}, "8M", false},
     {"run", "time_factor", &type_factor, FIELD(time_factor), {100, 100000}, "1", false},
     {"run", "memory_overhead", &type_size, FIELD(memory_overhead), {0, LIMIT_GIB}, "0", false},
     {"run", "memory_message", &type_texts, FIELD(memory_messages), {0, 16}, NULL, false},

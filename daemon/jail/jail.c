@@ -149,6 +149,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .account_limit = enclosure_limit_account(enclosure, request),
         .has_terminal = request->has_terminal == 1,
         .any_address_space = request->any_address_space == 1,
+        .any_stack = request->any_stack == 1,
         .limits = limits,
         .ceilings = jail->ceilings,
         .argv = job->lists.argv,

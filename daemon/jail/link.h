@@ -113,13 +113,14 @@ struct link_job {
     uint32_t cgroup_bounds_memory; /* 1: the cgroup limits memory; otherwise the jail looks */
     uint32_t has_terminal;         /* 1: its stdin is a terminal, and to be its controlling one */
     uint32_t any_address_space;    /* 1: the memory limit does not bound the address space */
+    uint32_t any_stack;            /* 1: only the memory limit bounds the stack */
     uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
     uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always the first
                          three */
 
     /* Of a joined pair; `limits` are those of both together. */
     uint32_t is_joined; /* 1: it is one */
-    uint32_t candidate_any_address_space;
+    uint32_t candidate_any_address_space, candidate_any_stack;
     uint32_t candidate_warm;
     struct limits own_limits, candidate_limits;
 };

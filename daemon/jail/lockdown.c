@@ -38,8 +38,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Enough for deep recursion. An unlimited stack would also change the layout of the address
- * space. */
+/* As hosts have it. A job whose language recurses on this stack has none but the memory limit. No
+ * larger number would do for those: the C library reserves as much for each thread, which counts
+ * against RLIMIT_AS, but 2 MiB if there is no limit. */
 #define STACK_BYTES ((rlim_t)8 << 20)
 
 /* Signals that a job may have queued, timers included: at most the latter, and no more than one
@@ -136,8 +137,10 @@ static bool set_limits(const struct lockdown *lockdown)
         processes = lockdown->account_limit;
     if (!limit(most, RLIMIT_NPROC, processes, processes))
         return false;
+    rlim_t stack = lockdown->any_stack ? RLIM_INFINITY : STACK_BYTES;
     return (lockdown->any_address_space ||
             limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY])) &&
+           limit(most, RLIMIT_STACK, stack, stack) &&
            /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. */
            limit(most, RLIMIT_CPU, cpu, cpu + 1) && limit_signals(lockdown) &&
            limit(most, RLIMIT_NOFILE, of[LIMIT_OPEN_FILES], of[LIMIT_OPEN_FILES]) &&
@@ -154,7 +157,7 @@ static void limit_jail(const struct rlimit *ceilings)
                                                RLIMIT_NICE, RLIMIT_RTPRIO};
     for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
         (void)limit(ceilings, whole[i], RLIM_INFINITY, RLIM_INFINITY);
-    (void)limit(ceilings, RLIMIT_STACK, STACK_BYTES, STACK_BYTES);
+    (void)limit(ceilings, RLIMIT_STACK, STACK_BYTES, RLIM_INFINITY); /* some jobs have more */
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)
         (void)limit(ceilings, none[i], 0, 0); /* lowering is always allowed */
 }

@@ -35,6 +35,7 @@ struct lockdown {
                               RLIM_INFINITY: as the jail has it */
     bool has_terminal;     /* fds[0] is a terminal, which becomes the controlling one */
     bool any_address_space; /* RLIMIT_AS stays as the jail has it */
+    bool any_stack;         /* only the memory limit bounds its stack */
     bool gives_up_pass;     /* the job must give up the pass and the calls that it opens */
     const struct limits *limits;
     const struct rlimit *ceilings; /* the jail's own limits by resource, RLIM_NLIMITS of them */

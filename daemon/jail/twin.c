@@ -133,6 +133,7 @@ static int start_candidate(const struct twin_parts *parts, const struct link_job
         .cgroup_counts = !joined && request->cgroup_counts,
         .account_limit = enclosure_limit_account(enclosure, request),
         .any_address_space = request->candidate_any_address_space == 1,
+        .any_stack = request->candidate_any_stack == 1,
         .limits = joined ? &request->candidate_limits : &request->limits,
         .ceilings = parts->ceilings,
         .argv = lists->candidate,

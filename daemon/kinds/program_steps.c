@@ -86,6 +86,7 @@ static void add_program(const struct program_unit *unit, struct kind_plan *plan)
     plan->launch.envp = (const char *const *)unit->envp;
     plan->launch.limits = unit->limits;
     plan->launch.any_address_space = !unit->language->address_space;
+    plan->launch.any_stack = unit->language->stack == LANGUAGE_STACK_UNLIMITED;
     plan->launch.files = unit->files;
     plan->launch.file_count = unit->artefact < 0 ? unit->file_count : 0;
 }
@@ -216,6 +217,7 @@ int program_plan_interaction(struct program_run *run, const struct job_spec *spe
         .file_count = of_program.launch.file_count,
         .prepared = of_program.launch.prepared,
         .any_address_space = of_program.launch.any_address_space,
+        .any_stack = of_program.launch.any_stack,
         .warm = strcmp(run->joined_command[0], host->interpreter) == 0,
     };
     join_limits(&of_program.launch.limits, &plan->launch);

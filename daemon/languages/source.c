@@ -11,6 +11,9 @@ struct scan {
     char word[SOURCE_CLASS_MAX]; /* the last word; "" if it was too long */
 };
 
+/* Bytes of a character literal at most, quotes included: '\uuuu1234'. */
+#define CHARACTER_MAX ((size_t)10)
+
 enum token {
     TOKEN_END,
     TOKEN_WORD,
@@ -31,13 +34,14 @@ static void skip_to(struct scan *scan, const char *text, bool escapes)
     scan->at += MIN((size_t)(scan->end - scan->at), strlen(text));
 }
 
-/* Skips 'x' and '\n'. A quote that closes nowhere near is something else, such as a symbol. */
+/* Skips 'x' and '\n'. A quote that closes nowhere near is something else, such as a symbol. Looks
+ * no further than that: a text of nothing but such quotes must take linear time. */
 static void skip_character(struct scan *scan)
 {
-    struct scan ahead = *scan;
-    ahead.at++;
-    skip_to(&ahead, "'", true);
-    scan->at = ahead.at - scan->at <= 10 && ahead.at[-1] == '\'' ? ahead.at : scan->at + 1;
+    size_t most = MIN((size_t)(scan->end - scan->at), CHARACTER_MAX), n = 1;
+    while (n < most && scan->at[n] != '\'')
+        n += scan->at[n] == '\\' ? 2 : 1;
+    scan->at += n < most ? n + 1 : 1;
 }
 
 /* Returns whether there was something to skip. */

@@ -32,7 +32,7 @@ struct launch_joined {
     const struct launch_file *files;
     size_t file_count;
     int prepared; /* as that of the launch */
-    bool warm, any_address_space;
+    bool warm, any_address_space, any_stack;
 };
 
 /* What the process of a launch does: as enum link_act of jail/link.h. All but LAUNCH_JOB are
@@ -79,6 +79,7 @@ struct launch {
     bool warm;              /* run argv in the jail's waiting interpreter, if there is one */
     bool any_address_space; /* the memory limit holds for what the processes use alone, not for
                                the addresses that they reserve */
+    bool any_stack;         /* nothing but the memory limit bounds the stack of its processes */
     bool network;           /* the job may use the host's network */
     bool streams;           /* what it writes is told as it comes */
     struct launch_terminal terminal; /* such a job streams, and is not sent ahead */

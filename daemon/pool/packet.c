@@ -140,6 +140,7 @@ static int pack_joined(struct packet *packet, const struct launch_joined *joined
     packet->job.candidate_limits = joined->limits;
     packet->job.candidate_warm = joined->warm;
     packet->job.candidate_any_address_space = joined->any_address_space;
+    packet->job.candidate_any_stack = joined->any_stack;
     if (joined->file_count > 0)
         r = packet->fds[LINK_CANDIDATE_FILES] = pack_files(joined->files, joined->file_count);
     if (r >= 0 && joined->prepared > 0)
@@ -160,6 +161,7 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
         .limits = launch->limits,
         .warm = launch->warm,
         .any_address_space = launch->any_address_space,
+        .any_stack = launch->any_stack,
         .collect_max = launch->collect_max,
         .act = (uint32_t)launch->act,
         .file_mode = launch->file_mode,

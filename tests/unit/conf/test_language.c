@@ -123,6 +123,7 @@ static void test_everything(void **state)
                                                  "[run]\n"
                                                  "command = ./out -m{memory_mb} {class}\n"
                                                  "address_space = no\n"
+                                                 "stack = unlimited\n"
                                                  "time_factor = 1.5\n"
                                                  "memory_overhead = 64M\n"
                                                  "memory_message = out of memory\n"
@@ -154,6 +155,7 @@ static void test_everything(void **state)
     assert_int_equal(x->compile_limits.of[LIMIT_CPU], 0);
     assert_words(&x->run, "./out -m{memory_mb} {class}");
     assert_false(x->address_space);
+    assert_int_equal(x->stack, LANGUAGE_STACK_UNLIMITED);
     assert_int_equal(x->time_factor, 1500);
     assert_int_equal(x->memory_overhead, 64 * LIMIT_MIB);
     assert_words(&x->memory_messages, "out of memory no room");
@@ -171,6 +173,7 @@ static void test_least(void **state)
     assert_int_equal(x->compile.count, 0);
     assert_words(&x->artefact, "main.x"); /* a test gets the source */
     assert_true(x->address_space);
+    assert_int_equal(x->stack, LANGUAGE_STACK_USUAL);
     assert_true(x->compile_address_space);
     assert_false(x->needs_view);
     assert_int_equal(x->time_factor, LANGUAGE_FACTOR_ONE);
@@ -259,6 +262,8 @@ static void test_values(void **state)
     ASSERT_MISTAKES(*state, HEAD "readable = etc\n" RUN HELLO,
                     "x.conf:4: [language] readable: expected absolute paths without . and .. in "
                     "them, with blanks between, got 'etc'");
+    ASSERT_MISTAKES(*state, HEAD RUN "stack = 64M\n" HELLO,
+                    "x.conf:6: [run] stack: expected 8M or unlimited, got '64M'");
     ASSERT_MISTAKES(*state, HEAD RUN "time_factor = 2x\n" HELLO,
                     "x.conf:6: [run] time_factor: expected a factor from 0.1 to 100 (as 1, 1.5 or "
                     "3), got '2x'");

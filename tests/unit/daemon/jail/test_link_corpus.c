@@ -51,6 +51,7 @@ static const struct packet packets[] = {
       .candidate_envc = 1,
       .is_joined = 1,
       .candidate_any_address_space = 1,
+      .candidate_any_stack = 1,
       .candidate_warm = 1,
       .fd_mask = EVERYTHING}},
     {"job-no-files-but-cgroup", TRUE, 4, {.argc = 1, .fd_mask = STANDARD | 1u << LINK_CGROUP}},

@@ -59,7 +59,7 @@ static int setup(void **state)
     write_language(f, "made",
                    "[language]\nsource = main.y\npackage = dash\nversion = sh -V\n"
                    "[compile]\ncommand = sh -c {source}\nartefact = out\nwall_clock = 7s\n"
-                   "[run]\ncommand = ./out\naddress_space = no\n[hello]\n|x\n");
+                   "[run]\ncommand = ./out\naddress_space = no\nstack = unlimited\n[hello]\n|x\n");
     const struct languages_host host = {.list = &f->list,
                                         .python = "/usr/bin/python3",
                                         .python_version = "3",
@@ -187,6 +187,7 @@ static void test_a_launch_without_a_compiler(void **state)
     assert_null(launch->collect);
     assert_false(launch->warm);
     assert_false(launch->any_address_space);
+    assert_false(launch->any_stack);
     assert_int_equal(launch->limits.of[LIMIT_WALL_CLOCK], 2 * 10000); /* the factor */
     assert_int_equal(launch->limits.of[LIMIT_CPU], 2 * 60000);
 }
@@ -196,6 +197,7 @@ static void test_launches_with_a_compiler(void **state)
     struct fixture *f = *state;
     plan_job(f, "made", 1);
     assert_string_equal(f->plan.launch.argv[2], "main.y");
+    assert_false(f->plan.launch.any_stack); /* that is for the program */
     assert_string_equal(f->plan.launch.collect[0], "out");
     assert_int_equal(f->plan.launch.collect_max, f->spec.limits.of[LIMIT_DISK]);
     assert_int_equal(f->plan.launch.limits.of[LIMIT_WALL_CLOCK], 7000);
@@ -209,6 +211,7 @@ static void test_launches_with_a_compiler(void **state)
     assert_int_equal(launch->file_count, 0); /* nothing but the artefact */
     assert_true(launch->prepared > 0 && launch->prepared != f->artefact);
     assert_true(launch->any_address_space);
+    assert_true(launch->any_stack);
     assert_int_equal(launch->limits.of[LIMIT_WALL_CLOCK], 10000);
     assert_int_equal(end(f, 0, "out", ""), 0);
     assert_verdict(f, "pass", NULL);

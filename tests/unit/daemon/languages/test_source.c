@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define LONG_TEXT ((size_t)4 << 20)
+
 static void assert_class(const char *code, const char *expected)
 {
     char name[SOURCE_CLASS_MAX];
@@ -59,6 +61,31 @@ static void test_comments_and_strings(void **state)
     assert_class("class A { char c = '\\", "A");
 }
 
+/* Each text repeats a part of which the end is looked for in vain. A search from each would take
+ * hours, which is more than the time of a test. */
+static void test_long_texts(void **state)
+{
+    static const char *const parts[] = {
+        "\\'",    "'",    "\"",       "'\\",      "/*",         "/* ",       "//",
+        "\"\"\"", "main", "main ",    "main/**/", "class ",     "class/**/", "extends ",
+        "{",      "}",    "package ", "package.", "package a.", "@",         "\n",
+    };
+    char *text = malloc(LONG_TEXT);
+    (void)state;
+    assert_non_null(text);
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        size_t n = strlen(parts[i]);
+        const struct bytes bytes = {.data = text, .length = LONG_TEXT};
+        char name[SOURCE_CLASS_MAX];
+        for (size_t at = 0; at < LONG_TEXT; at++)
+            text[at] = parts[i][at % n];
+        text[0] = i == 0 ? '\'' : text[0];
+        source_class(&bytes, name);
+        assert_true(strlen(name) > 0);
+    }
+    free(text);
+}
+
 static void test_long_names(void **state)
 {
     char code[SOURCE_CLASS_MAX * 2];
@@ -94,6 +121,7 @@ int main(void)
         cmocka_unit_test(test_public),
         cmocka_unit_test(test_main),
         cmocka_unit_test(test_comments_and_strings),
+        cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_names_of_files),
     };
