@@ -12,7 +12,8 @@
  * its placeholder. */
 struct language_values {
     const char *source;     /* {source}: the name of the program's file in the work directory */
-    const char *class_name; /* {class}: the class that has the entry point */
+    const char *class_name; /* {class}: the class that has the entry point; in the name of the
+                               source the one after which that is named */
     const char *python;     /* {python}: the interpreter of [rubric] */
     uint64_t memory; /* the limit, in bytes: {memory_mb}, and {heap_mb} without the overhead */
 };

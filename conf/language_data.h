@@ -32,10 +32,11 @@ struct language {
 
     /* [language] */
     struct string_list aliases;
-    char *source;                /* "main.cpp", "{class}.java": the name of the program's file */
-    char *package;               /* the Debian package that has it */
-    struct string_list version;  /* a command whose first line of output tells the version */
-    struct string_list env;      /* NAME=VALUE, with {source}, {class} and {python} */
+    char *source;               /* "main.cpp", "{class}.java": the name of the program's file */
+    char *file_class;           /* the class of a `main` that stands outside of classes: "MainKt" */
+    char *package;              /* the Debian package that has it */
+    struct string_list version; /* a command whose first line of output tells the version */
+    struct string_list env;     /* NAME=VALUE, with {source}, {class} and {python} */
     struct string_list readable; /* host paths that it needs beyond every job's view */
     bool needs_view; /* it does not work for jobs without a view of their own, which have no /tmp
                         and cannot read /proc */

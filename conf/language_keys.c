@@ -76,6 +76,13 @@ static bool accept_pattern(char *pattern)
            has_only(pattern, 1U << PLACEHOLDER_CLASS | 1U << PLACEHOLDER_SOURCE);
 }
 
+static bool accept_class(char *name)
+{
+    return strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$") ==
+               strlen(name) &&
+           !(name[0] >= '0' && name[0] <= '9');
+}
+
 static bool accept_package(char *name)
 {
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == strlen(name);
@@ -131,6 +138,13 @@ static const struct config_type type_source = {
     .what = "the name of a file",
     .hint = "without blanks and /; {class} is the program's class",
     .accept = accept_source,
+};
+
+static const struct config_type type_class = {
+    .kind = CONFIG_STRING,
+    .what = "the name of a class",
+    .hint = "letters, digits, _ and $",
+    .accept = accept_class,
 };
 
 static const struct config_type type_package = {
@@ -200,6 +214,7 @@ static const struct config_type type_stack = {
 static const struct language_key keys[] = {
     {"language", "aliases", &type_languages, FIELD(aliases), {0, 16}, NULL, false},
     {"language", "source", &type_source, FIELD(source), {1, 64}, NULL, true},
+    {"language", "class", &type_class, FIELD(file_class), {1, 64}, NULL, false},
     {"language", "package", &type_package, FIELD(package), {0, 64}, NULL, false},
     {"language", "version", &type_version, FIELD(version), {1, 16}, NULL, true},
     {"language", "env", &type_environment, FIELD(env), {0, 32}, NULL, false},

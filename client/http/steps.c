@@ -190,7 +190,8 @@ size_t steps_count(const struct language *language)
 
 int steps_job(const struct steps_plan *plan, const struct steps_host *host, json_t **ret)
 {
-    _cleanup_free_ char *class_name = class_of(plan->source);
+    const char *file_class = plan->language->file_class;
+    _cleanup_free_ char *class_name = *file_class ? strdup(file_class) : class_of(plan->source);
     const struct language_values values = {
         .source = plan->source, .class_name = class_name, .python = host->python};
     json_t *steps = json_array(), *job = NULL;

@@ -9,13 +9,28 @@
 #define SOURCE_DEFAULT_CLASS "Main"
 
 #define SOURCE_CLASS_MAX 128
+#define SOURCE_PACKAGE_MAX 256
 
-/* Finds the class that has the entry point of CODE, in Java's words or those of languages like it:
- * the public class, interface, enum or record; else the one, or the object, around the first
- * `main`; else an object that extends App; else the first of all; else SOURCE_DEFAULT_CLASS. Words
- * in comments and strings do not count. */
-void source_class(const struct bytes *code, char ret[SOURCE_CLASS_MAX]);
+/* Names that a program has for its classes, which are UTF-8, begin with no digit, and have no other
+ * ASCII than letters, digits, _ and $. Neither is empty. */
+struct source_names {
+    char file[SOURCE_CLASS_MAX];                     /* the class after which its file is named */
+    char run[SOURCE_PACKAGE_MAX + SOURCE_CLASS_MAX]; /* the one that is run, behind the names of its
+                                                        packages and a dot after each */
+};
 
-/* Finds the name of the file for CODE and its class; the caller frees both. 0 or -ENOMEM. */
+/* Reads CODE in Java's words or those of languages like it. The file has the name of the public
+ * class, interface, enum or record, or else of the class that is run. That is the one, or the
+ * object, with a `main` that can be run: a public one before others, and the first of several. For
+ * want of it: an object that extends App, the class around the first other `main`, the public one,
+ * the first of all, SOURCE_DEFAULT_CLASS.
+ *
+ * FILE_CLASS is the class to which a `main` outside of classes belongs; or "". Unless it is "",
+ * only a class with a `main` that can be run is taken instead. The program may give it another name
+ * (Kotlin's `@file:JvmName("X")`). Words in comments and strings do not count. */
+void source_read(const struct bytes *code, const char *file_class, struct source_names *ret);
+
+/* Finds the name of the file for CODE and the class that is run; the caller frees both. 0 or
+ * -ENOMEM. */
 int language_source_name(const struct language *language, const struct bytes *code,
                          char **ret_source, char **ret_class);

@@ -108,6 +108,7 @@ static void test_everything(void **state)
                                                  "[language]\n"
                                                  "aliases = ex ecks\n"
                                                  "source = {class}.x\n"
+                                                 "class = Main_$1\n"
                                                  "package = x-lang\n"
                                                  "version = xc -V ; a comment\n"
                                                  "env = TMPDIR=.\n"
@@ -142,6 +143,7 @@ static void test_everything(void **state)
     assert_int_equal(strlen(x->digest), 64);
     assert_words(&x->aliases, "ex ecks");
     assert_string_equal(x->source, "{class}.x");
+    assert_string_equal(x->file_class, "Main_$1");
     assert_string_equal(x->package, "x-lang");
     assert_words(&x->version, "xc -V");
     assert_words(&x->env, "TMPDIR=. X_SOURCE={source}");
@@ -262,6 +264,9 @@ static void test_values(void **state)
     ASSERT_MISTAKES(*state, HEAD "readable = etc\n" RUN HELLO,
                     "x.conf:4: [language] readable: expected absolute paths without . and .. in "
                     "them, with blanks between, got 'etc'");
+    ASSERT_MISTAKES(*state, HEAD "class = a/b\n" RUN HELLO,
+                    "x.conf:4: [language] class: expected the name of a class (letters, digits, _ "
+                    "and $), got 'a/b'");
     ASSERT_MISTAKES(*state, HEAD RUN "stack = 64M\n" HELLO,
                     "x.conf:6: [run] stack: expected 8M or unlimited, got '64M'");
     ASSERT_MISTAKES(*state, HEAD RUN "time_factor = 2x\n" HELLO,

@@ -102,6 +102,23 @@ static void test_fusion_javascript(void **state)
                 "\"limits\":{\"output_bytes\":77,\"disk_bytes\":64}}");
 }
 
+/* The class of a file that Kotlin names, and the one that Java's is named after. */
+static void test_fusion_classes(void **state)
+{
+    static const char *const names[][2] = {{"kotlin", "MainKt"}, {"java", "Main"}};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        char request[64];
+        (void)snprintf(request, sizeof(request), "{\"language\": \"%s\", \"code\": \"\"}",
+                       names[i][0]);
+        json_t *job = fusion(*state, request);
+        const json_t *argv =
+            json_object_get(json_array_get(json_object_get(job, "steps"), 1), "argv");
+        const json_t *last = json_array_get(argv, json_array_size(argv) - 1);
+        assert_string_equal(json_string_value(last), names[i][1]);
+        json_decref(job);
+    }
+}
+
 static void test_fusion_answers(void **state)
 {
     const struct world *world = *state;
@@ -240,10 +257,11 @@ static void test_piston_runtimes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fusion_python),           cmocka_unit_test(test_fusion_javascript),
-        cmocka_unit_test(test_fusion_answers),          cmocka_unit_test(test_fusion_cuts_names),
-        cmocka_unit_test(test_fusion_lacks_a_language), cmocka_unit_test(test_piston_job),
-        cmocka_unit_test(test_piston_refusals),         cmocka_unit_test(test_piston_runtimes),
+        cmocka_unit_test(test_fusion_python),     cmocka_unit_test(test_fusion_javascript),
+        cmocka_unit_test(test_fusion_classes),    cmocka_unit_test(test_fusion_answers),
+        cmocka_unit_test(test_fusion_cuts_names), cmocka_unit_test(test_fusion_lacks_a_language),
+        cmocka_unit_test(test_piston_job),        cmocka_unit_test(test_piston_refusals),
+        cmocka_unit_test(test_piston_runtimes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
