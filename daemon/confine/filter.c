@@ -238,6 +238,17 @@ static int add_memory_files(scmp_filter_ctx ctx)
     return deny(ctx, ENOSYS, "memfd_create", 0, NULL);
 }
 
+/* Refuses anonymous memory that processes share, for the same reason: its pages stay when the
+ * process that has touched them ends or unmaps all but one of them, and then nothing that the jail
+ * looks at counts them. (jail/view.c sees to /dev/zero, a mapping of which is the same.) ENOTSUP is
+ * what POSIX has for a kind of mapping that a system does not offer. It is neither a want of
+ * memory, after which a program would try again with less, nor one of rights. */
+static int add_shared_memory(scmp_filter_ctx ctx)
+{
+    /* This bit is in MAP_SHARED_VALIDATE, too, and in no type that is not shared. */
+    return deny_if(ctx, ENOTSUP, "mmap", has_bits(3, MAP_SHARED | MAP_ANONYMOUS));
+}
+
 /* Refuses set-id files. In a view, whose mounts are nosuid, they have no effect; in a directory of
  * the host they would. */
 static int add_set_id(scmp_filter_ctx ctx)
@@ -328,6 +339,8 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64
         r = add_inode_flags(ctx);
     if (r == 0 && !(bounds_memory && layer_in(layers, LAYER_CGROUP)))
         r = add_memory_files(ctx);
+    if (r == 0 && !(bounds_memory && layer_in(layers, LAYER_CGROUP)))
+        r = add_shared_memory(ctx);
     if (r == 0 && !layer_in(layers, LAYER_MOUNT_NAMESPACE))
         r = add_set_id(ctx);
     if (r == 0)

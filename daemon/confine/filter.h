@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /* Makes the filter program (struct sock_filter[]) for jails with LAYERS (bits of enum layer) in
- * force. BOUNDS_MEMORY: a control group bounds what a job's files in memory take. Returns a sealed
+ * force. BOUNDS_MEMORY: a control group bounds what a job's files in memory, and memory that its
+ * processes share, take. Returns a sealed
  * memfd that the caller owns, or a negative errno if libseccomp cannot make it. PASS is a secret of
  * the jails: with it as their last argument, which the kernel does not look at, the calls that a
  * jail itself needs go through. */

@@ -149,6 +149,7 @@ static int send_setup(int link_fd, const struct jailproc_config *config,
         .gid = getegid(),
         .path_count = (uint32_t)config->readable_count,
         .has_filter = shape->filter >= 0,
+        .bounds_memory = config->bounds_memory && layer_in(shape->layers, LAYER_CGROUP),
         .pass = shape->pass,
         .slot = shape->slot,
     };

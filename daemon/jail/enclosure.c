@@ -78,6 +78,7 @@ static int enter_view(struct enclosure *c, const char *slot_directory, const cha
         .uid = VIEW_UID,
         .own_proc = layer_in(c->layers, LAYER_PID_NAMESPACE),
         .network = !layer_in(c->layers, LAYER_NETWORK),
+        .bounds_memory = c->bounds_memory,
         .pass = c->pass,
     };
     int r = view_enter(&c->view, &options, ret_step);
@@ -312,6 +313,7 @@ int enclosure_build(struct enclosure *c, const struct link_setup *setup, char *c
     c->ruleset = c->socket_count = c->last_pid = -1;
     c->readable = readable;
     c->pass = setup->pass;
+    c->bounds_memory = setup->bounds_memory == 1;
     *ret_step = "mapping the identity of the user namespace";
     r = set_up_identity(c, setup, notice);
     if (r < 0)

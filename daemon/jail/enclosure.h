@@ -25,6 +25,7 @@ struct enclosure {
     int landlock_version;
     int ruleset;           /* for all jobs; -1: no ruleset, or each job has its own */
     uint64_t pass;         /* see mounts.h */
+    bool bounds_memory;    /* a control group bounds the memory of each job */
     bool gives_up_pass;    /* jobs must give it up: one could learn the pass and use it (pass.h) */
     char *const *readable; /* host paths that every job may read; borrowed */
     int socket_count;      /* see sockets.h; -1: jobs share a network namespace with others */

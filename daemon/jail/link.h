@@ -53,6 +53,7 @@ struct link_setup {
     uint32_t slot;              /* whose uid jobs get (idmap.h) */
     char version[64];           /* the daemon's interpreter: "Python 3.11.2" */
     char idmap[LINK_IDMAP_MAX]; /* socket of the helper that gives it (idmap.h) */
+    uint32_t bounds_memory;     /* 1: a control group bounds the memory of each job */
     uint64_t pass;              /* authorises the jail's calls in that filter (mounts.h) */
 };
 

@@ -30,14 +30,20 @@
 
 int start_init(struct start *start)
 {
-    void *shared = mmap(NULL, sizeof(*start->status), PROT_READ | PROT_WRITE,
+    void *shared = mmap(NULL, sizeof(*start->shared), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return -errno;
-    if (start->status)
-        (void)munmap(start->status, sizeof(*start->status));
-    start->status = shared;
+    start->shared = shared;
+    start->status = &start->shared->of_jail;
     return 0;
+}
+
+void start_enter_twin(struct start *start)
+{
+    /* An earlier twin may have been killed while it started something. */
+    start->status = &start->shared->of_twin;
+    *start->status = (struct start_status){.error = {LINK_STAGE_NONE, 0}};
 }
 
 /* --- programs that are executed ------------------------------------------------------------ */
@@ -97,7 +103,7 @@ _Noreturn static void run_warm(const struct start *start, struct lockdown *lockd
     if (!start->interpreter->takes(lockdown->argv, lockdown->envp, is_pair))
         lockdown_exec(lockdown);
     start->status->warm = 1;
-    (void)munmap(start->status, sizeof(*start->status));
+    (void)munmap(start->shared, sizeof(*start->shared));
     forget_signals();
     /* As after an execve, the program may inspect itself. */
     (void)prctl(PR_SET_DUMPABLE, 1);

@@ -22,15 +22,25 @@ struct start_status {
     pid_t in_our_memory; /* not 0: the child still works in the jail's memory */
 };
 
+/* Those of a jail and of its twin (twin.h), at most one of which lives at a time: the filter that
+ * the jail installs may refuse more shared memory to a twin. */
+struct start_shared {
+    struct start_status of_jail, of_twin;
+};
+
 /* State that a jail keeps for starting its jobs. */
 struct start {
     const struct jail_interpreter *interpreter; /* NULL: none waits */
-    struct start_status *status;
+    struct start_shared *shared;
+    struct start_status *status; /* in `shared`: that of this process */
     _Alignas(16) char stack[START_STACK_BYTES];
 };
 
-/* Maps the shared memory; in a copy of a jail, new memory for the copy. 0 or a negative errno. */
+/* Maps the shared memory, before the jail installs its filter. 0 or a negative errno. */
 int start_init(struct start *start);
+
+/* Makes START, of which this process has a copy, that of a twin. */
+void start_enter_twin(struct start *start);
 
 /* Starts the program that LOCKDOWN describes, in the cgroup CGROUP unless that is -1. WARM: in the
  * interpreter, if one waits and takes the job. Returns the pid and stores a pidfd that the caller

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Theory of operation. What processes have resident is known at once, but counts a page that
  * several share for each of them. What each has in proportion takes the kernel a walk through its
- * memory. So the second is asked for only when the first exceeds the limit. */
+ * memory. So the second is asked for only when the first exceeds the limit.
+ *
+ * Neither contains page tables, of which a process can have any amount by reading pages of zeros
+ * here and there in a large mapping. Each process has its own. */
 #include "tree_memory.h"
 
 #include "proto/util.h"
@@ -13,30 +16,33 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Its longest line before those of memory has the job's groups. */
+#define STATUS_MAX 8192
+
 static void closedir_pointer(DIR **dir)
 {
     if (*dir)
         (void)closedir(*dir);
 }
 
-/* Reads FILE of the process with the name PID. Returns false if the process is gone. */
-static bool read_of(int proc, const char *pid, const char *file, char *text, size_t size)
+static DIR *open_directory(int at, const char *path)
+{
+    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir)
+        close_fd(fd);
+    return dir;
+}
+
+/* Reads FILE of the process or thread PID. Returns false if it is gone. */
+static bool read_of(int proc, long pid, const char *file, char *text, size_t size)
 {
     char path[48];
-    (void)snprintf(path, sizeof(path), "%.15s/%s", pid, file);
+    (void)snprintf(path, sizeof(path), "%ld/%s", pid, file);
     _cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
     text[MAX(n, (ssize_t)0)] = '\0';
     return n > 0;
-}
-
-static uint64_t resident(int proc, const char *pid)
-{
-    char text[128], *end;
-    if (!read_of(proc, pid, "statm", text, sizeof(text)))
-        return 0;
-    (void)strtoull(text, &end, 10); /* "size resident ...", in pages */
-    return strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* The line NAME of TEXT, "Pss:    123 kB", in bytes. */
@@ -46,25 +52,56 @@ static uint64_t line_of(const char *text, const char *name)
     return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
 }
 
-static uint64_t in_proportion(int proc, const char *pid)
+/* Reads the status of PID. Returns whether it has memory: a thread that has ended has none. */
+static bool read_status(int proc, long pid, char status[STATUS_MAX])
 {
-    char text[2048];
-    if (!read_of(proc, pid, "smaps_rollup", text, sizeof(text)))
-        return 0;
-    return line_of(text, "\nPss:") + line_of(text, "\nSwapPss:");
+    return read_of(proc, pid, "status", status, STATUS_MAX) && strstr(status, "\nVmRSS:");
 }
 
-static uint64_t sum(int proc, pid_t twin, uint64_t (*of)(int proc, const char *pid))
+/* Reads the status of a thread of process PID that still has the process's memory. Returns its id;
+ * 0: there is none. */
+static long read_living(int proc, long pid, char status[STATUS_MAX])
 {
+    char path[32];
+    if (read_status(proc, pid, status))
+        return pid;
+    /* The first thread may have ended before the others. */
+    (void)snprintf(path, sizeof(path), "%ld/task", pid);
+    _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, path);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        long thread = strtol(entry->d_name, NULL, 10);
+        if (thread > 0 && thread != pid && read_status(proc, thread, status))
+            return thread;
+    }
+    return 0;
+}
+
+static uint64_t resident(int proc, long thread, const char *status)
+{
+    (void)proc;
+    (void)thread;
+    return line_of(status, "\nVmRSS:") + line_of(status, "\nVmPTE:") + line_of(status, "\nVmSwap:");
+}
+
+static uint64_t in_proportion(int proc, long thread, const char *status)
+{
+    char text[2048];
+    uint64_t tables = line_of(status, "\nVmPTE:");
+    if (!read_of(proc, thread, "smaps_rollup", text, sizeof(text)))
+        return tables;
+    return line_of(text, "\nPss:") + line_of(text, "\nSwapPss:") + tables;
+}
+
+static uint64_t sum(int proc, pid_t twin, uint64_t (*of)(int proc, long thread, const char *status))
+{
+    char status[STATUS_MAX];
     uint64_t bytes = 0;
-    int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_(closedir_pointer) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
-        close_fd(fd);
+    _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, ".");
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         long pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 1 && pid != twin)
-            bytes += of(proc, entry->d_name);
+        long thread = pid > 1 && pid != twin ? read_living(proc, pid, status) : 0;
+        if (thread > 0)
+            bytes += of(proc, thread, status);
     }
     return bytes;
 }

@@ -7,6 +7,6 @@
 #include <sys/types.h>
 
 /* Returns whether all processes that PROC shows but the jail and its twin have more than BYTES
- * resident or swapped out. PROC is a /proc of the jail's pid namespace that hides none. Shared
- * pages count once. */
+ * resident, swapped out or in page tables. PROC is a /proc of the jail's pid namespace that hides
+ * none. Shared pages count once. */
 bool tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes);

@@ -322,10 +322,8 @@ static int become_twin(const struct twin_parts *parts, int link, bool is_apart,
     *ret_step = "becoming a child subreaper";
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
         return -errno;
-    *ret_step = "sharing memory with candidates";
-    int r = start_init(parts->start);
-    if (r == 0)
-        r = enclosure_enter_twin(parts->enclosure, is_apart, ret_step);
+    start_enter_twin(parts->start);
+    int r = enclosure_enter_twin(parts->enclosure, is_apart, ret_step);
     return r < 0 ? r : code;
 }
 

@@ -35,6 +35,7 @@
 
 #define PROC_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 
 const char *const view_system[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
 const char *const view_etc[] = {"alternatives", "ld.so.cache", "localtime", "mime.types",
@@ -42,6 +43,7 @@ const char *const view_etc[] = {"alternatives", "ld.so.cache", "localtime", "mim
 const char *const view_etc_net[] = {"resolv.conf", "gai.conf", "ssl/certs", "ca-certificates.conf",
                                     NULL};
 const char *const view_devices[] = {"null", "zero", "full", "random", "urandom", NULL};
+static const char *const devices[] = {"null", "full", "random", "urandom", NULL};
 
 /* Empty directories that programs expect to exist. */
 static const char *const directories[] = {
@@ -144,9 +146,9 @@ static int make_mountpoint(int root, const char *path, bool directory, size_t *r
     return r;
 }
 
-/* Shows PATH of the host, which this process still sees, at the same path beneath ROOT. Copies a
- * symbolic link as a link; skips what does not exist or cannot be reached. */
-static int show(int root, const char *path, uint64_t attributes)
+/* Shows PATH of the host, which this process still sees, at PLACE beneath ROOT. Copies a symbolic
+ * link as a link; skips what does not exist or cannot be reached. */
+static int show_at(int root, const char *path, const char *place, uint64_t attributes)
 {
     char target[PATH_MAX];
     struct stat st;
@@ -157,14 +159,19 @@ static int show(int root, const char *path, uint64_t attributes)
         if (n < 0)
             return -errno;
         target[n] = '\0';
-        return symlinkat(target, root, path + 1) < 0 && errno != EEXIST ? -errno : 0;
+        return symlinkat(target, root, place + 1) < 0 && errno != EEXIST ? -errno : 0;
     }
     _cleanup_close_ int tree = mounts_clone(AT_FDCWD, path, attributes, true, MOUNTS_NO_PASS);
     if (tree < 0)
         return tree;
     size_t kept;
-    int r = make_mountpoint(root, path, S_ISDIR(st.st_mode), &kept);
-    return r < 0 ? r : mounts_attach(tree, root, path + 1, MOUNTS_NO_PASS);
+    int r = make_mountpoint(root, place, S_ISDIR(st.st_mode), &kept);
+    return r < 0 ? r : mounts_attach(tree, root, place + 1, MOUNTS_NO_PASS);
+}
+
+static int show(int root, const char *path, uint64_t attributes)
+{
+    return show_at(root, path, path, attributes);
 }
 
 /* Shows each of NAMES, which are relative to DIRECTORY, as show() does. */
@@ -212,6 +219,14 @@ static int mount_proc(int root, bool own)
     return proc < 0 ? proc : mounts_attach(proc, root, "proc", MOUNTS_NO_PASS);
 }
 
+/* Memory that processes share by mapping /dev/zero is anonymous (see add_shared_memory() in
+ * confine/filter.c), and a filter does not see which file a descriptor is of. /dev/full reads the
+ * same, and cannot be mapped. */
+static int show_zero(int root, bool bounds_memory)
+{
+    return show_at(root, bounds_memory ? "/dev/zero" : "/dev/full", "/dev/zero", DEVICE);
+}
+
 static int populate(int root, const struct view_options *options, const char **ret_step)
 {
     *ret_step = "making its directories";
@@ -229,8 +244,9 @@ static int populate(int root, const struct view_options *options, const char **r
     }
     if (r == 0) {
         *ret_step = "showing device nodes";
-        r = show_list(root, "/dev", view_devices,
-                      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+        r = show_list(root, "/dev", devices, DEVICE);
+        if (r == 0)
+            r = show_zero(root, options->bounds_memory);
     }
     if (r == 0) {
         *ret_step = LINK_STEP_PROC;

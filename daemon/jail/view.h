@@ -37,6 +37,8 @@ struct view_options {
     uid_t uid;              /* of the user `job`, whose home is the work directory */
     bool own_proc;          /* mount a new /proc; takes an own pid namespace */
     bool network;           /* show the files that name resolution needs */
+    bool bounds_memory;     /* a control group counts memory that processes share; otherwise
+                               /dev/zero cannot be mapped */
     uint64_t pass;          /* authorises later changes (mounts.h) */
 };
 

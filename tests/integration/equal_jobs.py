@@ -211,7 +211,7 @@ ERRORS = {
     "with locals": "import traceback, sys\ndef f():\n    secret = 'seen'; 1 / 0\ntry:\n    f()\nexcept Exception as e:\n    sys.stderr.write(''.join(traceback.TracebackException(type(e), e, e.__traceback__.tb_next, capture_locals=True).format()))\nsys.exit(1)",
     "memory that is refused": "try:\n    bytearray(3 << 30)\nexcept MemoryError as e:\n    tell(repr(e))",
     "much memory": "x = bytearray(100 << 20); x[-1] = 1\ntell(len(x))",
-    "memory little by little": "import mmap\nx = []\ntry:\n    while True: x.append(mmap.mmap(-1, 64 << 20))\nexcept OSError as e:\n    tell(str(e), len(x) > 8)",
+    "memory little by little": "import mmap\nx = []\ntry:\n    while True: x.append(mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE))\nexcept OSError as e:\n    tell(str(e), len(x) > 8)",
     "a list too long": "[None] * (1 << 40)",
     "few descriptors": "f = []\ntry:\n    while True: f.append(open('/dev/null'))\nexcept OSError as e:\n    n = len(f); del f\n    tell(str(e), n)",
     "a dump of the stack": "import faulthandler, sys\ndef f(): faulthandler.dump_traceback(all_threads=False)\nf()\nsys.exit(1)",

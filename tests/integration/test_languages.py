@@ -322,7 +322,7 @@ def test_a_daemon_that_does_not_start_is_told(languages):
 @pytest.mark.parametrize("bounded", [True, False])
 def test_address_space_is_bounded_unless_the_language_says_no(start_daemon, languages, bounded):
     # Reserves what it does not use.
-    code = "import mmap\nmmap.mmap(-1, 4 << 30, prot=mmap.PROT_READ)\nprint('reserved')\n"
+    code = "import mmap\nmmap.mmap(-1, 4 << 30, mmap.MAP_PRIVATE, mmap.PROT_READ)\nprint('reserved')\n"
     languages.add("xx", program=Path("/usr/bin/python3"))
     path = languages.files / "xx.conf"
     if not bounded:

@@ -296,7 +296,7 @@ static const int judged[] = {
     SYS_mknod,      SYS_mknodat,        SYS_open,        SYS_openat,
     SYS_prlimit64,  SYS_sched_setattr,  SYS_setpriority, SYS_sched_setscheduler,
     SYS_ioprio_set, SYS_sched_setparam, SYS_kill,        SYS_socket,
-    SYS_socketpair,
+    SYS_socketpair, SYS_mmap,
 };
 
 static bool is_judged(uint32_t number)
@@ -931,6 +931,30 @@ static void test_memory_files(void **state)
         }
 }
 
+/* Memory that processes share without a file is allowed only there, too. */
+static void test_shared_memory(void **state)
+{
+    static const uint64_t shared[] = {MAP_SHARED, MAP_SHARED_VALIDATE, MAP_SHARED | MAP_NORESERVE,
+                                      GARBAGE | MAP_SHARED};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++)
+        for (unsigned bounds = 0; bounds < 2; bounds++) {
+            bool may = bounds && layer_in(layer_sets[s], LAYER_CGROUP);
+            assert_true(read_with(layer_sets[s], bounds, &program));
+            for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
+                uint64_t flags = shared[i] | MAP_ANONYMOUS;
+                assert_int_equal(ACTION(&program, SYS_mmap, 0, 4096, PROT_READ, flags, -1),
+                                 may ? SECCOMP_RET_ALLOW : DENIED(ENOTSUP));
+                assert_int_equal(ACTION(&program, SYS_mmap, 0, 4096, PROT_READ, shared[i], 3),
+                                 SECCOMP_RET_ALLOW);
+            }
+            assert_int_equal(ACTION(&program, SYS_mmap, 0, 4096, PROT_READ,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1),
+                             SECCOMP_RET_ALLOW);
+        }
+}
+
 /* --- what must go on ---------------------------------------------------------------------- */
 
 static void *answer(void *argument)
@@ -1053,6 +1077,7 @@ int main(void)
         cmocka_unit_test(test_watching),
         cmocka_unit_test(test_evicting),
         cmocka_unit_test(test_memory_files),
+        cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_ordinary_things),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* How much memory a tree of processes has, read from a directory like /proc. */
+#include "daemon/jail/tree_memory.h"
+#include "daemon/jail/wipe.h"
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define KIB UINT64_C(1024)
+#define TWIN 5
+
+struct fixture {
+    char path[32];
+    int proc;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+    (void)snprintf(f.path, sizeof(f.path), "/tmp/rubricd-test-XXXXXX");
+    if (!mkdtemp(f.path))
+        return -1;
+    f.proc = open(f.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *state = &f;
+    return f.proc < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    const struct fixture *f = *state;
+    close_fd(f->proc);
+    return wipe_tree(AT_FDCWD, f->path);
+}
+
+static void write_file(const struct fixture *f, const char *path, const char *text)
+{
+    int fd = openat(f->proc, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close_fd(fd);
+}
+
+static void add_directory(const struct fixture *f, const char *path)
+{
+    assert_true(mkdirat(f->proc, path, 0700) == 0 || errno == EEXIST);
+}
+
+/* A process or thread that has as many KiB of each. */
+struct memory {
+    unsigned rss, tables, swap, pss;
+};
+
+static void add(const struct fixture *f, const char *pid, struct memory has)
+{
+    char path[64], text[256];
+    add_directory(f, pid);
+    (void)snprintf(path, sizeof(path), "%s/status", pid);
+    (void)snprintf(text, sizeof(text),
+                   "Name:\tx\nVmSize:\t 999999 kB\nVmRSS:\t%8u kB\nRssAnon:\t 9 kB\n"
+                   "VmPTE:\t%8u kB\nVmSwap:\t%8u kB\nThreads:\t1\n",
+                   has.rss, has.tables, has.swap);
+    write_file(f, path, text);
+    (void)snprintf(path, sizeof(path), "%s/smaps_rollup", pid);
+    (void)snprintf(text, sizeof(text),
+                   "0-f ---p 00000000 00:00 0 [rollup]\nRss: %u kB\nPss: %u kB\nPss_Dirty: 1 kB\n"
+                   "Swap: 7 kB\nSwapPss: %u kB\nLocked: 0 kB\n",
+                   has.rss, has.pss, has.swap);
+    write_file(f, path, text);
+}
+
+static void check(const struct fixture *f, uint64_t kib)
+{
+    assert_false(tree_memory_exceeds(f->proc, TWIN, kib * KIB));
+    assert_true(tree_memory_exceeds(f->proc, TWIN, kib * KIB - 1));
+}
+
+static void test_all_but_the_jail_and_its_twin(void **state)
+{
+    const struct fixture *f = *state;
+    assert_false(tree_memory_exceeds(f->proc, TWIN, 0));
+    add(f, "1", (struct memory){.rss = 5000, .pss = 5000});
+    add(f, "5", (struct memory){.rss = 5000, .pss = 5000});
+    add_directory(f, "sys");
+    assert_false(tree_memory_exceeds(f->proc, TWIN, 0));
+    add(f, "7", (struct memory){.rss = 100, .pss = 100});
+    add(f, "8", (struct memory){.rss = 50, .pss = 50});
+    check(f, 150);
+}
+
+static void test_shared_pages_count_once(void **state)
+{
+    const struct fixture *f = *state;
+    add(f, "7", (struct memory){.rss = 100, .pss = 50});
+    add(f, "8", (struct memory){.rss = 100, .pss = 50});
+    check(f, 100);
+}
+
+static void test_page_tables(void **state)
+{
+    const struct fixture *f = *state;
+    add(f, "7", (struct memory){.rss = 100, .pss = 100, .tables = 3000});
+    add(f, "8", (struct memory){.rss = 10, .pss = 10, .tables = 40});
+    check(f, 3150);
+}
+
+static void test_what_is_swapped_out(void **state)
+{
+    const struct fixture *f = *state;
+    add(f, "7", (struct memory){.rss = 10, .pss = 10, .swap = 900});
+    check(f, 910);
+}
+
+/* Of a process whose first thread has ended others may live; tests/hostile has such processes. */
+static void test_a_process_that_has_ended(void **state)
+{
+    const struct fixture *f = *state;
+    add_directory(f, "7");
+    add_directory(f, "7/task");
+    add_directory(f, "7/task/7");
+    write_file(f, "7/status", "Name:\tx\nState:\tZ (zombie)\nThreads:\t1\n");
+    assert_false(tree_memory_exceeds(f->proc, TWIN, 0));
+    add(f, "8", (struct memory){.rss = 1, .pss = 1});
+    check(f, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all_but_the_jail_and_its_twin, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_shared_pages_count_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_page_tables, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_swapped_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_process_that_has_ended, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
