@@ -177,6 +177,29 @@ def test_a_drain_lets_it_go_on(daemon, bench, gate, held):
     assert daemon.process.wait(30) == 0
 
 
+def test_a_drain_waits_for_a_client_that_does_not_read(start_daemon, gate, held):
+    """Nothing runs then: the job's turn comes when its client reads on."""
+    daemon = start_daemon("protocol.reply_high_water=1K", slots=1)
+    with daemon.connect() as long, daemon.connect() as other:
+        begin(long, slow(ONE_TURN_AND_MORE))
+        held(other)
+        long.send_bytes(b'\x00\x00\x00\x11{"type":"status"}' * 400)
+        wait_until(
+            lambda: any(client["paused"] and client["queued"] for client in other.status()["clients"]),
+            "it is paused",
+        )
+        daemon.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not daemon.socket.exists(), "it drains")
+        gate.open()
+        assert other.recv()["score"]["passed"]
+        status = other.status()
+        assert (running(other), status["queue"]["jobs"], status["state"]) == ([], 1, "draining")
+        while (answer := long.recv())["type"] == "status":
+            pass
+        assert verdicts(answer) == expected(ONE_TURN_AND_MORE)
+    assert daemon.process.wait(30) == 0
+
+
 def test_the_end_of_the_grace_period_does_not_wait_for_its_turn(daemon, held):
     with daemon.connect() as long, daemon.connect() as other:
         begin(long, slow())
