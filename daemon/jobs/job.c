@@ -37,7 +37,7 @@ static _unused_ bool may_follow(enum job_place place, enum job_place next)
     case JOB_ADMITTED:
         return false;
     case JOB_QUEUED:
-        return place == JOB_ADMITTED;
+        return place == JOB_ADMITTED || place == JOB_ON_SLOT;
     case JOB_ON_SLOT:
         return place == JOB_QUEUED || place == JOB_ON_SLOT;
     case JOB_ENDED:
@@ -71,6 +71,41 @@ void job_count_step(struct job *job, const struct slot_result *result)
     steps->run_delay_ns = is_known ? steps->run_delay_ns + result->run_delay_ns : UINT64_MAX;
 }
 
+int job_end_turn(struct job *job, struct kind_plan *plan)
+{
+    assert(job->place == JOB_ON_SLOT && !job->steps.next);
+    assert(job->steps.launched == job->steps.ended && !plan->uses_result && !plan->kept);
+    struct kind_plan *next = malloc(sizeof(*next));
+    if (!next)
+        return -ENOMEM;
+    *next = TAKE_STRUCT(*plan, KIND_PLAN_NULL);
+    job->steps.next = next;
+    job->steps.turn_ns = 0;
+    return 0;
+}
+
+struct kind_plan job_begin_turn(struct job *job)
+{
+    assert(job_is_between_turns(job));
+    struct kind_plan plan = *job->steps.next;
+    free(job->steps.next);
+    job->steps.next = NULL;
+    return plan;
+}
+
+size_t job_kept_bytes(const struct job *job)
+{
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+    return kind->kept_bytes ? kind->kept_bytes(job->kept) : 0;
+}
+
+static void drop_next(struct job *job)
+{
+    if (job->steps.next)
+        kind_plan_deinit(job->steps.next);
+    free(job->steps.next);
+}
+
 void job_drop_input(struct job *job)
 {
     kind_ops_get(job->spec->kind)->drop_input(job->spec);
@@ -97,6 +132,7 @@ struct job *job_free(struct job *job)
         const struct kind_ops *kind = kind_ops_get(job->spec->kind);
         if (job->session)
             session_forget(job->session);
+        drop_next(job);
         if (kind->free_kept)
             kind->free_kept(job->kept);
         bytes_deinit(&job->id);

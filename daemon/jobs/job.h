@@ -13,6 +13,7 @@
  *    changes it: job_enter() calls it, and job_set_remove() for a job that leaves while on a slot.
  *  - A job has a slot exactly while it is JOB_ON_SLOT, and a queue entry in a lane exactly while it
  *    is JOB_QUEUED.
+ *  - A job has a next step exactly while it is JOB_QUEUED after a turn.
  *  - A slot has as many steps of a job as were launched and have not ended: two at most, of which
  *    one is ahead.
  *  - One place at a time owns a job: the queue, a slot, or the function that answers it.
@@ -29,25 +30,31 @@
 #define JOB_LABEL_MAX 256
 
 struct conn;
+struct kind_plan;
 struct session;
 struct settings;
 struct slot;
 
 enum job_place {
     JOB_ADMITTED, /* nowhere yet */
-    JOB_QUEUED,  /* its entry is in the lane of its connection, or was just popped to be launched */
-    JOB_ON_SLOT, /* `slot` runs it, or has it behind the job that it runs */
-    JOB_ENDED,   /* answered, or dropped because its client is gone */
+    JOB_QUEUED,   /* its entry is in the lane of its connection, or was just popped to be launched;
+                   * before it begins, and between two turns */
+    JOB_ON_SLOT,  /* `slot` runs it, or has it behind the job that it runs */
+    JOB_ENDED,    /* answered, or dropped because its client is gone */
 };
 
-/* The steps of a job: one launch, or several after another on one slot. */
+/* The steps of a job: one launch, or several after another; on one slot, unless the job gives that
+ * back between two of them. */
 struct job_steps {
     unsigned launched; /* how many the slot was handed */
     unsigned ended;    /* how many of these it has given back */
     /* Of those that others followed, together: */
     uint64_t ran_ns, cpu_us, run_delay_ns, max_rss_bytes, deadline_ms;
     unsigned deadline_moves;
-    int ahead_error;   /* a negative errno: a step could not be handed over ahead; or 0 */
+    uint64_t turn_ns;       /* when the first program of its turn on a slot started; 0: none has */
+    struct kind_plan *next; /* owned: what it goes on with when it gets a slot again; NULL: it has
+                             * one, or has not begun */
+    int ahead_error;        /* a negative errno: a step could not be handed over ahead; or 0 */
     bool is_settled;   /* the answer stands: no step follows, and one that is ahead is not wanted */
     bool cannot_reply; /* there was no memory for it */
     struct bytes reply; /* owned: the answer, until it is sent */
@@ -131,6 +138,21 @@ static inline void job_mark_draining(struct job *job)
 /* Counts the step that ended with RESULT into the usage of JOB, of which another step follows. */
 struct slot_result;
 void job_count_step(struct job *job, const struct slot_result *result);
+
+/* Whether JOB gave its slot back and waits for its next turn. */
+static inline bool job_is_between_turns(const struct job *job)
+{
+    return job->place == JOB_QUEUED && job->steps.next;
+}
+
+/* Keeps PLAN (taken), the next step of JOB, which goes to the queue. 0 or -ENOMEM. */
+int job_end_turn(struct job *job, struct kind_plan *plan);
+
+/* Takes the next step of a job that is between two turns, and begins the next one. */
+struct kind_plan job_begin_turn(struct job *job);
+
+/* Bytes that JOB keeps outside the address space while it is between two turns. */
+size_t job_kept_bytes(const struct job *job);
 
 /* Frees the input of a job that was launched: the kernel has it by then. */
 void job_drop_input(struct job *job);

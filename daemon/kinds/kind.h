@@ -49,6 +49,7 @@ struct kind_plan {
     void *kept; /* owned: what judge() needs beside the spec; the kind's free_kept() frees it. Of
                  * plan() alone */
     bool more;  /* another step may follow this one: next() is asked when it has ended */
+    bool uses_result; /* the launch points into the result that next() was shown: it cannot wait */
 };
 
 #define KIND_PLAN_NULL \
@@ -127,6 +128,10 @@ struct kind_ops {
     int (*next)(struct kind_plan *plan, const struct job_spec *spec, void *kept,
                 const struct kind_host *host, const struct slot_result *result,
                 enum error_code *ret_code, struct fault *fault);
+
+    /* How many bytes KEPT holds outside the address space: files of steps that have ended. NULL:
+     * none. */
+    size_t (*kept_bytes)(const void *kept);
 
     /* Whether the request lists steps, whose numbers its client knows; NULL: never. */
     bool (*has_steps)(const struct job_spec *spec);

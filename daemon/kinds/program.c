@@ -4,6 +4,8 @@
 #include "outcome.h"
 #include "program_call.h"
 
+#include "daemon/pool/collected.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -296,6 +298,13 @@ static int settle(const struct job_spec *spec, const struct kind_host *host, str
     return MIN(own, other);
 }
 
+static size_t kept_bytes(const void *kept)
+{
+    const struct program_run *run = kept;
+    return collected_bytes(run->program.artefact) + collected_bytes(run->checker.artefact) +
+           collected_bytes(run->collected);
+}
+
 static bool made_program(const void *kept)
 {
     const struct program_run *run = kept;
@@ -363,6 +372,7 @@ const struct kind_ops program_ops = {
     .plan = plan_job,
     .next = next,
     .ahead = ahead,
+    .kept_bytes = kept_bytes,
     .made_program = made_program,
     .drop_input = drop_input,
     .judge = judge,

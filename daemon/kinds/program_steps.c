@@ -174,6 +174,7 @@ int program_plan_check(struct program_run *run, const struct job_spec *spec,
 {
     const struct program_test *test = &spec->program.tests->test[run->planned - 1];
     const struct bytes *contents[PROGRAM_EXTRA_FILES] = {&test->input, output, &test->output};
+    plan->uses_result = true;
     return plan_helper(run, contents, host, plan);
 }
 

@@ -87,6 +87,7 @@ const struct kind_ops sandbox_ops = {
     .label = label,
     .plan = plan_job,
     .next = sandbox_steps_next,
+    .kept_bytes = sandbox_steps_bytes,
     .has_steps = has_steps,
     .names_program = names_program,
     .drop_input = drop_input,

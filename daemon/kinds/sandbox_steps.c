@@ -2,6 +2,7 @@
 #include "sandbox_steps.h"
 #include "outcome.h"
 
+#include "daemon/pool/collected.h"
 #include "proto/printer.h"
 #include "proto/utf8.h"
 
@@ -136,6 +137,12 @@ static int blame_disk(struct outcome *outcome)
     outcome->limit = LIMIT_DISK;
     outcome->success = false;
     return 0;
+}
+
+size_t sandbox_steps_bytes(const void *kept)
+{
+    const struct sandbox_steps *steps = kept;
+    return steps ? collected_bytes(steps->carried) : 0;
 }
 
 int sandbox_steps_judge(const struct kind_run *run, struct judgement *ret)

@@ -19,6 +19,9 @@ int sandbox_steps_next(struct kind_plan *plan, const struct job_spec *spec, void
                        const struct kind_host *host, const struct slot_result *result,
                        enum error_code *ret_code, struct fault *fault);
 
+/* As kind_ops.kept_bytes(); KEPT may be NULL. */
+size_t sandbox_steps_bytes(const void *kept);
+
 /* Tells in RET what each step did; the last one ended as RUN says. A last step that has left more
  * than the next can be given has exceeded the limit of disk. 0 or -ENOMEM. */
 int sandbox_steps_judge(const struct kind_run *run, struct judgement *ret);

@@ -27,6 +27,12 @@ int collected_seal(int fd, uint64_t max)
     return (uint64_t)st.st_size > HEADS_MAX + max ? -EPROTO : 0;
 }
 
+size_t collected_bytes(int fd)
+{
+    struct stat status;
+    return fd > 0 && fstat(fd, &status) == 0 ? (size_t)status.st_size : 0;
+}
+
 int collected_init(struct collected *collected, int fd)
 {
     struct stat st;

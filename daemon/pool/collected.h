@@ -41,6 +41,9 @@ int collected_new(void);
  * they can be; another negative errno if it cannot be sealed. */
 int collected_seal(int fd, uint64_t max);
 
+/* How large FD is, which is sealed; 0 if it is 0 or less: no files. */
+size_t collected_bytes(int fd);
+
 /* Begins to read FD, which is sealed; 0 or less: no files. 0 or a negative errno. */
 int collected_init(struct collected *collected, int fd);
 

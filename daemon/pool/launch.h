@@ -95,5 +95,5 @@ struct launch {
     unsigned file_mode; /* LAUNCH_WRITE: permission bits of a new file */
     bool appends;       /* LAUNCH_WRITE: after what is there */
     unsigned step;      /* which launch of its job this is, from 0; below LAUNCH_STEPS_MAX */
-    bool more;          /* another step of the job may follow: no other job gets between them */
+    bool more;          /* another step of the job may follow: no other job is sent ahead of that */
 };

@@ -265,6 +265,17 @@ bool pool_can_dispatch(const struct pool *pool)
     return !pool->stopping && queue_can_pop(pool->queue) && find(pool, is_idle);
 }
 
+bool pool_others_wait(const struct pool *pool, const struct slot *slot,
+                      const struct queue_lane *lane)
+{
+    if (pool->stopping)
+        return false;
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        if (is_idle(pool->slots[i]) && &pool->slots[i]->slot != slot)
+            return false;
+    return find(pool, delays_next) || queue_others_wait(pool->queue, lane);
+}
+
 /* --- what can be seen ---------------------------------------------------------------------- */
 
 bool pool_is_overdue(const struct pool *pool, uint64_t slack_ms)

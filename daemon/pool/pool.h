@@ -138,7 +138,12 @@ bool pool_look(const struct pool *pool, unsigned *at, struct slot_view *ret);
 /* Counts of events of jails, since the start. */
 const struct slot_tally *pool_tally(const struct pool *pool);
 
-/* Entries that were dispatched, since the start. */
+/* Whether SLOT, if its job gave it back, would be taken by others before that job, an entry of
+ * LANE: they wait, and no other slot is idle. */
+bool pool_others_wait(const struct pool *pool, const struct slot *slot,
+                      const struct queue_lane *lane);
+
+/* Entries that were dispatched, since the start. Each turn of a job counts. */
 uint64_t pool_dispatched(const struct pool *pool);
 
 /* Grows or shrinks to SIZE slots without disturbing a job. Must not be called from a slot's

@@ -19,13 +19,14 @@ void queue_bound(struct queue *queue, size_t max_count, size_t max_bytes, size_t
 
 void queue_user_init(struct queue_user *user)
 {
+    *user = (struct queue_user){.begun_count = 0};
     TAILQ_INIT(&user->ring);
 }
 
 void queue_lane_init(struct queue_lane *lane, struct queue_user *user)
 {
     *lane = (struct queue_lane){.state = QUEUE_LANE_EMPTY, .user = user};
-    for (size_t p = 0; p < QUEUE_PRIORITIES; p++)
+    for (size_t p = 0; p < QUEUE_LISTS; p++)
         TAILQ_INIT(&lane->entries[p]);
 }
 
@@ -126,10 +127,15 @@ static unsigned list_of(int priority)
     return (unsigned)(QUEUE_PRIORITY_MAX - priority);
 }
 
+static unsigned list_of_entry(const struct queue_entry *entry)
+{
+    return entry->has_begun ? QUEUE_BEGUN : list_of(entry->priority);
+}
+
 void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry *entry)
 {
     assert(!entry->lane);
-    unsigned p = list_of(entry->priority);
+    unsigned p = list_of_entry(entry);
     TAILQ_INSERT_TAIL(&lane->entries[p], entry, link);
     lane->occupied |= UINT32_C(1) << p;
     lane->count++;
@@ -149,7 +155,7 @@ void queue_remove(struct queue *queue, struct queue_entry *entry)
     struct queue_lane *lane = entry->lane;
     assert(lane && lane->count > 0 && queue->count >= lane->count);
     assert(lane->bytes >= entry->size && queue->bytes >= lane->bytes);
-    unsigned p = list_of(entry->priority);
+    unsigned p = list_of_entry(entry);
     TAILQ_REMOVE(&lane->entries[p], entry, link);
     if (TAILQ_EMPTY(&lane->entries[p]))
         lane->occupied &= ~(UINT32_C(1) << p);
@@ -163,8 +169,50 @@ void queue_remove(struct queue *queue, struct queue_entry *entry)
         queue->held_count--;
         queue->held_bytes -= entry->size;
     }
+    if (entry->has_begun) {
+        struct queue_user *user = lane->user;
+        assert(user->begun_count > 0 && user->begun_bytes >= entry->kept);
+        user->begun_count--;
+        user->begun_bytes -= entry->kept;
+    }
     settle_lane(queue, lane);
 }
+
+/* --- entries that have begun --------------------------------------------------------------- */
+
+/* Whether what USER has begun is to end before he begins more. */
+static bool keeps_much(const struct queue_user *user)
+{
+    return user->begun_count >= QUEUE_BEGUN_MAX || user->begun_bytes >= QUEUE_BEGUN_BYTES;
+}
+
+void queue_return(struct queue *queue, struct queue_lane *lane, struct queue_entry *entry,
+                  size_t kept)
+{
+    struct queue_user *user = lane->user;
+    entry->has_begun = entry->wants_idle = true;
+    entry->kept = kept;
+    user->begun_count++;
+    user->begun_bytes += kept;
+    queue_push(queue, lane, entry);
+    if (lane->state == QUEUE_LANE_IN_RING && keeps_much(user)) {
+        TAILQ_REMOVE(&user->ring, lane, link);
+        TAILQ_INSERT_HEAD(&user->ring, lane, link);
+    }
+}
+
+bool queue_others_wait(const struct queue *queue, const struct queue_lane *lane)
+{
+    const struct queue_user *user = TAILQ_FIRST(&queue->ring);
+    if (!user)
+        return false;
+    if (user != lane->user || TAILQ_NEXT(user, link))
+        return true;
+    const struct queue_lane *first = TAILQ_FIRST(&user->ring);
+    return !keeps_much(user) && (first != lane || TAILQ_NEXT(first, link));
+}
+
+/* --- who is served next -------------------------------------------------------------------- */
 
 bool queue_can_pop(const struct queue *queue)
 {
@@ -201,6 +249,8 @@ struct queue_entry *queue_lane_first(const struct queue_lane *lane)
 {
     if (lane->occupied == 0)
         return NULL;
+    if (lane->occupied >> QUEUE_BEGUN & 1)
+        return TAILQ_FIRST(&lane->entries[QUEUE_BEGUN]);
     return TAILQ_FIRST(&lane->entries[__builtin_ctz(lane->occupied)]);
 }
 

@@ -2,7 +2,13 @@
 #pragma once
 /* The queue of admitted jobs: bounded over all and per connection ("lane"), round-robin between
  * users, round-robin between the connections of one, by priority and then by age within a
- * connection. Every operation is O(1). Pure.
+ * connection. Jobs that have begun, and gave their slot back to let others have a turn, go before
+ * those of their connection that have not. Every operation is O(1). Pure.
+ *
+ * What a job keeps while it waits for its next turn takes memory and descriptors. So a user who has
+ * QUEUE_BEGUN_MAX such jobs, or QUEUE_BEGUN_BYTES of theirs, takes his turns with the
+ * connection whose job came back last until that has ended, and begins with no other meanwhile: his
+ * jobs give their slots back to other users alone.
  *
  * May include: nothing of the tree.
  *
@@ -21,6 +27,12 @@
 
 #define QUEUE_PRIORITY_MAX 10
 #define QUEUE_PRIORITIES (2 * QUEUE_PRIORITY_MAX + 1)
+/* The list of a lane's entries that have begun, behind those of the priorities. */
+#define QUEUE_BEGUN QUEUE_PRIORITIES
+#define QUEUE_LISTS (QUEUE_PRIORITIES + 1)
+
+#define QUEUE_BEGUN_MAX 16
+#define QUEUE_BEGUN_BYTES ((size_t)256 << 20)
 
 struct queue_lane;
 
@@ -28,6 +40,8 @@ struct queue_lane;
 struct queue_user {
     TAILQ_ENTRY(queue_user) link;
     TAILQ_HEAD(, queue_lane) ring; /* the first is served next */
+    size_t begun_count,
+        begun_bytes; /* of his entries that have begun, those of held lanes included */
 };
 
 /* Embedded in a job. */
@@ -35,6 +49,8 @@ struct queue_entry {
     TAILQ_ENTRY(queue_entry) link;
     struct queue_lane *lane; /* NULL: not queued */
     size_t size;             /* bytes it counts for */
+    size_t kept;             /* bytes that it keeps since it has begun */
+    bool has_begun;          /* it was served before */
     bool wants_idle;         /* it takes the turn of an idle slot, and goes ahead on none */
     int priority;            /* -QUEUE_PRIORITY_MAX to QUEUE_PRIORITY_MAX, the most urgent */
 };
@@ -51,7 +67,7 @@ enum queue_lane_state {
 struct queue_lane {
     TAILQ_ENTRY(queue_lane) link;
     struct queue_user *user; /* borrowed */
-    struct queue_entries entries[QUEUE_PRIORITIES];
+    struct queue_entries entries[QUEUE_LISTS];
     uint32_t occupied; /* bit p: entries[p] is not empty */
     size_t count, bytes;
     enum queue_lane_state state;
@@ -104,6 +120,14 @@ bool queue_is_overfull(const struct queue *queue);
  * that there is room. */
 void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry *entry);
 
+/* Queues ENTRY again, which was popped and keeps KEPT bytes until its next turn. There is always
+ * room for it. It wants an idle slot from now on. */
+void queue_return(struct queue *queue, struct queue_lane *lane, struct queue_entry *entry,
+                  size_t kept);
+
+/* Whether others could be served before an entry that was returned to LANE now. */
+bool queue_others_wait(const struct queue *queue, const struct queue_lane *lane);
+
 /* Removes and returns the next entry, NULL if none may run. Its lane goes to the back of its user's
  * ring, and the user to the back of the queue's. */
 struct queue_entry *queue_pop(struct queue *queue);
@@ -123,7 +147,7 @@ void queue_hold(struct queue *queue, struct queue_lane *lane, bool held);
 /* The first entry of LANE in the order in which it would be served, NULL if it is empty. */
 struct queue_entry *queue_lane_first(const struct queue_lane *lane);
 
-/* The oldest entry of LANE with PRIORITY, NULL if there is none. */
+/* The oldest entry of LANE with PRIORITY that has not begun, NULL if there is none. */
 struct queue_entry *queue_lane_oldest(const struct queue_lane *lane, int priority);
 
 /* How many entries LANE has. */

@@ -58,7 +58,8 @@
  * Steps. A job may have several launches, its steps, one after another. When one is given back,
  * the owner may have the slot go on with the next (slot_continue()), or has sent it ahead before,
  * if it does not depend on how the one before ends. As long as another step may follow, no other
- * job is behind it: so the job keeps its slot. Its steps share nothing else; each has a cgroup, a
+ * job is behind it: so the job keeps its slot, until its owner lets it wait for another (slot_run()
+ * takes any step). Its steps share nothing else; each has a cgroup, a
  * deadline and a result of its own.
  *
  * Pipes and cgroups are never reused. A job that is sent again gets new ones: whoever has got hold

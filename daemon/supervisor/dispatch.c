@@ -12,6 +12,10 @@
 #include <assert.h>
 #include <string.h>
 
+/* A job of several steps has its slot for this long when others wait for one, and gives it back
+ * between the two steps that follow. */
+#define DISPATCH_TURN_MS UINT64_C(1000)
+
 /* The isolation that JOB ran under, or would have. */
 static const struct bytes *isolation_of(const struct job *job)
 {
@@ -121,18 +125,19 @@ static void answer_without_code(struct supervisor *supervisor, struct job *job)
     deliver(supervisor, job, r, &answer, NULL);
 }
 
-/* Answers a job that was taken out of the queue and cannot be run. */
+/* Answers a job that was taken out of the queue and cannot be run, or cannot go on. */
 static void refuse(struct supervisor *supervisor, struct job *job, enum error_code code,
                    const char *message)
 {
-    end_wait(supervisor, job, clock_now_ns());
+    if (job->began_ns == 0)
+        end_wait(supervisor, job, clock_now_ns());
     dispatch_answer_error(supervisor, job, code, message);
 }
 
 /* --- launches ------------------------------------------------------------------------------ */
 
-/* Has SLOT run PLAN: the first step of JOB with slot_run(), others with slot_continue(). A command
- * runs on the slot of its session, which SLOT is lent to. */
+/* Has SLOT run PLAN: the first step of a turn of JOB with slot_run(), others with slot_continue().
+ * A command runs on the slot of its session, which SLOT is lent to. */
 static int launch(struct pool *pool, struct slot *slot, struct job *job, struct kind_plan *plan)
 {
     struct launch *what = &plan->launch;
@@ -141,7 +146,7 @@ static int launch(struct pool *pool, struct slot *slot, struct job *job, struct 
     what->cpu_percent = job->settings->config.cpu_percent;
     what->step = job->steps.launched;
     what->more = plan->more && what->step + 1 < LAUNCH_STEPS_MAX;
-    bool is_first = what->step == 0;
+    bool is_first = job->place != JOB_ON_SLOT;
     struct slot *turn = slot;
     if (job->session)
         slot = job->session->slot;
@@ -164,19 +169,42 @@ static void describe_launch(int r, struct fault *fault)
     fault_set(fault, "the job could not be handed to its jail: %s", strerror(-r));
 }
 
+/* --- turns --------------------------------------------------------------------------------- */
+
+/* Whether JOB, which is on a slot, is to give that back to others who wait. */
+static bool is_turn_over(const struct pool *pool, const struct job *job)
+{
+    return job->conn && job->steps.turn_ns > 0 &&
+           clock_now_ns() - job->steps.turn_ns >= DISPATCH_TURN_MS * NS_PER_MS &&
+           pool_others_wait(pool, job->slot, &job->conn->lane);
+}
+
+/* Puts JOB, which would go on with PLAN (taken), back into the queue until its next turn. False: it
+ * keeps its slot. */
+static bool end_turn(struct pool *pool, struct job *job, struct kind_plan *plan)
+{
+    if (plan->uses_result || !is_turn_over(pool, job) || job_end_turn(job, plan) < 0)
+        return false;
+    queue_return(pool->queue, &job->conn->lane, &job->entry, job_kept_bytes(job));
+    job_enter(job, JOB_QUEUED, NULL);
+    return true;
+}
+
+/* --- one step after another ---------------------------------------------------------------- */
+
 /* Has the slot, which runs a step of JOB, get the next one ahead: unless it is not quick enough for
  * that, or the next one depends on how this one ends. */
 static void look_ahead(struct pool *pool, struct job *job)
 {
     const struct kind_ops *kind = kind_ops_get(job->spec->kind);
     _cleanup_kind_plan_ struct kind_plan plan = KIND_PLAN_NULL;
-    if (kind->ahead && slot_takes_step(job->slot, job) &&
+    if (kind->ahead && !is_turn_over(pool, job) && slot_takes_step(job->slot, job) &&
         kind->ahead(&plan, job->spec, job->kept, &job->settings->kind_host) > 0)
         job->steps.ahead_error = launch(pool, job->slot, job, &plan);
 }
 
-/* Has the slot go on with JOB after a step that ended with RESULT. Returns 1 if it does, 0 if that
- * was the last step; or a negative errno, *ret_code and FAULT. */
+/* Has JOB go on after a step that ended with RESULT: on its slot at once, or at its next turn.
+ * Returns 1 if it does, 0 if that was the last step; or a negative errno, *ret_code and FAULT. */
 static int go_on(struct pool *pool, struct job *job, const struct slot_result *result,
                  enum error_code *ret_code, struct fault *fault)
 {
@@ -189,6 +217,8 @@ static int go_on(struct pool *pool, struct job *job, const struct slot_result *r
     if (r <= 0)
         return r;
     job_count_step(job, result);
+    if (!is_ahead && end_turn(pool, job, &plan))
+        return 1;
     r = is_ahead ? job->steps.ahead_error : launch(pool, job->slot, job, &plan);
     if (r < 0) {
         describe_launch(r, fault);
@@ -201,8 +231,9 @@ static int go_on(struct pool *pool, struct job *job, const struct slot_result *r
 
 /* --- the pool's callbacks ------------------------------------------------------------------ */
 
-static void launch_first(struct supervisor *supervisor, struct slot *slot, struct job *job,
-                         struct kind_plan *plan)
+/* Begins a turn of JOB with PLAN. */
+static void begin_turn(struct supervisor *supervisor, struct slot *slot, struct job *job,
+                       struct kind_plan *plan)
 {
     struct fault fault = FAULT_NULL;
     int r = launch(&supervisor->pool, slot, job, plan);
@@ -214,10 +245,8 @@ static void launch_first(struct supervisor *supervisor, struct slot *slot, struc
     look_ahead(&supervisor->pool, job);
 }
 
-static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
+static void launch_first(struct supervisor *supervisor, struct slot *slot, struct job *job)
 {
-    struct supervisor *supervisor = userdata;
-    struct job *job = container_of(entry, struct job, entry);
     struct fault fault = FAULT_NULL;
     enum error_code code = ERROR_INTERNAL;
     _cleanup_kind_plan_ struct kind_plan plan = KIND_PLAN_NULL;
@@ -231,7 +260,19 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     else if (plan.no_code)
         answer_without_code(supervisor, job);
     else
-        launch_first(supervisor, slot, job, &plan);
+        begin_turn(supervisor, slot, job, &plan);
+}
+
+static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    struct job *job = container_of(entry, struct job, entry);
+    if (job_is_between_turns(job)) {
+        _cleanup_kind_plan_ struct kind_plan plan = job_begin_turn(job);
+        begin_turn(supervisor, slot, job, &plan);
+    } else {
+        launch_first(supervisor, slot, job);
+    }
     event_active(supervisor->turn, 0, 0); /* there is room in the queue */
 }
 
@@ -250,6 +291,8 @@ static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void
     assert(job->place == JOB_ON_SLOT && job->slot == slot);
     if (job->spec->streams && job->conn && conn_is_choked(job->conn))
         slot_pause_output(slot, job, true);
+    if (job->steps.turn_ns == 0)
+        job->steps.turn_ns = started_ns;
     if (job->began_ns > 0)
         return; /* with an earlier step */
     end_wait(userdata, job, started_ns);

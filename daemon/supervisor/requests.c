@@ -175,24 +175,26 @@ void requests_resume(struct supervisor *supervisor)
     }
 }
 
-/* The oldest queued job of CONN, but for commands of sessions if it SPARES them. */
-static struct job *first_queued(const struct conn *conn, bool spares_sessions)
+/* The oldest queued job of CONN, but for commands of sessions, and jobs that have begun, if it
+ * SPARES them. */
+static struct job *first_queued(const struct conn *conn, bool spares)
 {
     struct job *job;
     TAILQ_FOREACH(job, &conn->jobs.list, of_conn)
-    if (job->place == JOB_QUEUED && job->entry.lane && !(spares_sessions && job->session))
+    if (job->place == JOB_QUEUED && job->entry.lane &&
+        !(spares && (job->session || job_is_between_turns(job))))
         return job;
     return NULL;
 }
 
-void requests_refuse_queued(struct supervisor *supervisor, enum error_code code,
+void requests_refuse_queued(struct supervisor *supervisor, bool spares, enum error_code code,
                             const char *message)
 {
     struct conn *conn;
     TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
     {
         struct job *job;
-        while ((job = first_queued(conn, code == ERROR_DRAINING))) {
+        while ((job = first_queued(conn, spares))) {
             queue_remove(&supervisor->queue, &job->entry);
             dispatch_answer_error(supervisor, job, code, message);
         }
@@ -279,7 +281,10 @@ static void cancel(struct supervisor *supervisor, struct job *job)
         slot_cancel(job->slot, job);
     } else {
         queue_remove(&supervisor->queue, &job->entry);
-        dispatch_answer_error(supervisor, job, ERROR_CANCELLED, "cancelled while queued");
+        dispatch_answer_error(supervisor, job, ERROR_CANCELLED,
+                              job_is_between_turns(job)
+                                  ? "cancelled while it waited for its next turn"
+                                  : "cancelled while queued");
     }
 }
 
@@ -428,8 +433,12 @@ static void on_gone(struct conn *conn, void *userdata)
         job_orphan(job);
         if (job->place == JOB_ON_SLOT) {
             slot_cancel(job->slot, job);
+            continue;
+        }
+        queue_remove(&supervisor->queue, &job->entry);
+        if (job_is_between_turns(job)) {
+            dispatch_answer_error(supervisor, job, ERROR_CANCELLED, "its client is gone");
         } else {
-            queue_remove(&supervisor->queue, &job->entry);
             stats_count_dropped(&supervisor->stats, job->spec->kind);
             job_enter(job, JOB_ENDED, NULL);
             job_free(job);

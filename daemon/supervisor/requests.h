@@ -20,6 +20,7 @@ void requests_relieve(struct supervisor *supervisor);
 void requests_resume(struct supervisor *supervisor);
 
 /* Answers every queued job with an error. A parked job goes the same way, by the queue or at once.
- * A drain spares the commands of sessions, which have the grace period. */
-void requests_refuse_queued(struct supervisor *supervisor, enum error_code code,
+ * A drain SPARES the commands of sessions, and the jobs that wait for their next turn: these have
+ * the grace period. */
+void requests_refuse_queued(struct supervisor *supervisor, bool spares, enum error_code code,
                             const char *message);

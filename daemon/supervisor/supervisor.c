@@ -40,8 +40,7 @@ static void say_bye(struct supervisor *supervisor)
 static void stop_when_idle(struct supervisor *supervisor)
 {
     if (supervisor->phase < PHASE_STOPPING && pool_busy(&supervisor->pool) == 0 &&
-        supervisor->session_count == 0) {
-        assert(queue_count(&supervisor->queue) == 0);
+        queue_count(&supervisor->queue) == 0 && supervisor->session_count == 0) {
         state_enter(supervisor, PHASE_STOPPING);
         (void)event_del(supervisor->grace);
         scrape_deinit(&supervisor->scrape);
@@ -65,18 +64,20 @@ static void mark_draining(void *owner)
     job_mark_draining(owner);
 }
 
-/* Kills the jobs that still run. Each further signal calls it again, and so does the end of the
- * grace period. */
+/* Kills the jobs that still run, or wait for their next turn. Each further signal calls it again,
+ * and so does the end of the grace period. */
 static void kill_jobs(struct supervisor *supervisor)
 {
     if (supervisor->phase == PHASE_DRAINING)
         state_enter(supervisor, PHASE_KILLING);
     pool_cancel_all(&supervisor->pool, mark_draining);
     sessions_drain(supervisor);
+    requests_refuse_queued(supervisor, false, ERROR_DRAINING,
+                           "the daemon stops and the grace period is over");
 }
 
-/* Refuses new clients and jobs, answers queued jobs with `draining`, and gives running ones the
- * grace period to end. */
+/* Refuses new clients and jobs, answers queued jobs with `draining`, and gives those that have
+ * begun the grace period to end. */
 static void begin_drain(struct supervisor *supervisor)
 {
     if (state_is_draining(supervisor))
@@ -92,7 +93,7 @@ static void begin_drain(struct supervisor *supervisor)
               pool_busy(&supervisor->pool), queue_count(&supervisor->queue),
               supervisor->session_count);
     close_listeners(supervisor);
-    requests_refuse_queued(supervisor, ERROR_DRAINING,
+    requests_refuse_queued(supervisor, true, ERROR_DRAINING,
                            "the daemon stops before the job was started");
     (void)event_add(supervisor->grace, &grace);
     notify_tell(supervisor);
@@ -112,7 +113,7 @@ static void refuse_for_no_jail(struct supervisor *supervisor)
     (void)snprintf(message, sizeof(message), "no jail can be started in %.256s: %s",
                    supervisor->work_dir, why);
     supervisor->has_refused = true;
-    requests_refuse_queued(supervisor, ERROR_SANDBOX_FAILED, message);
+    requests_refuse_queued(supervisor, false, ERROR_SANDBOX_FAILED, message);
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *userdata)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the places of a job, the count of running jobs, and the set of a connection's jobs. */
 #include "daemon/jobs/jobset.h"
+#include "daemon/kinds/kind.h"
 #include "proto/util.h"
 #include "tests/unit/caught.h"
 
@@ -61,7 +62,7 @@ static void places_that_may_follow(void **state)
     static const bool legal[JOB_ENDED + 1][JOB_ENDED + 1] = {
         [JOB_ADMITTED] = {[JOB_QUEUED] = true, [JOB_ENDED] = true},
         [JOB_QUEUED] = {[JOB_ON_SLOT] = true, [JOB_ENDED] = true},
-        [JOB_ON_SLOT] = {[JOB_ON_SLOT] = true, [JOB_ENDED] = true},
+        [JOB_ON_SLOT] = {[JOB_QUEUED] = true, [JOB_ON_SLOT] = true, [JOB_ENDED] = true},
     };
     struct queue_lane lane = {.count = 1};
     (void)state;
@@ -118,6 +119,53 @@ static void a_job_in_use_is_not_freed(void **state)
     assert_caught(job_free(job));
     job_enter(job, JOB_ENDED, NULL);
     job_free(job);
+}
+
+/* --- turns --------------------------------------------------------------------------------- */
+
+static void count_parts(void *parts)
+{
+    ++*(unsigned *)parts;
+}
+
+/* What a job goes on with is its own until it has a slot again. */
+static void a_job_keeps_its_next_step_between_two_turns(void **state)
+{
+    struct queue_lane lane = {.count = 1};
+    unsigned freed = 0;
+    (void)state;
+    for (int is_dropped = 0; is_dropped < 2; is_dropped++) {
+        struct job *job = new_job();
+        struct kind_plan plan = {.parts = &freed, .free_parts = count_parts, .more = true};
+        job->place = JOB_ON_SLOT;
+        job->steps.turn_ns = 5;
+        assert_false(job_is_between_turns(job));
+        assert_int_equal(job_end_turn(job, &plan), 0);
+        assert_null(plan.parts); /* taken */
+        assert_int_equal(job->steps.turn_ns, 0);
+        job->entry.lane = &lane;
+        job_enter(job, JOB_QUEUED, NULL);
+        assert_true(job_is_between_turns(job));
+        job->entry.lane = NULL;
+        if (!is_dropped) {
+            struct kind_plan next = job_begin_turn(job);
+            assert_false(job_is_between_turns(job));
+            assert_true(next.more && next.parts == &freed);
+            kind_plan_deinit(&next);
+        }
+        job_enter(job, JOB_ENDED, NULL);
+        job_free(job);
+        assert_int_equal(freed, is_dropped + 1);
+    }
+}
+
+/* What a plan borrows of a result is gone when its turn comes. */
+static void a_step_that_uses_a_result_does_not_wait(void **state)
+{
+    struct job job = {.place = JOB_ON_SLOT};
+    struct kind_plan plan = {.uses_result = true};
+    (void)state;
+    assert_caught(job_end_turn(&job, &plan));
 }
 
 /* --- what is noted of a job ---------------------------------------------------------------- */
@@ -203,6 +251,8 @@ int main(void)
         cmocka_unit_test(no_more_jobs_stop_than_run),
         cmocka_unit_test(running_jobs_are_counted),
         cmocka_unit_test(places_that_may_follow),
+        cmocka_unit_test(a_job_keeps_its_next_step_between_two_turns),
+        cmocka_unit_test(a_step_that_uses_a_result_does_not_wait),
         cmocka_unit_test(a_place_agrees_with_queue_and_slot),
         cmocka_unit_test(a_job_in_use_is_not_freed),
         cmocka_unit_test(a_job_begins_once),

@@ -359,6 +359,28 @@ static void test_a_command_waits_for_an_idle_slot(void **state)
     finish(f);
 }
 
+/* A job gives its slot back if that helps others: not to an idle slot's work, nor to its own
+ * connection's. */
+static void test_whom_a_slot_is_given_back_for(void **state)
+{
+    struct fixture *f = start(SLOW, 2);
+    struct queue_lane other;
+    (void)state;
+    queue_lane_init(&other, f->lane.user);
+    RUN_UNTIL(f, all_idle(f));
+    push(f, 1);
+    const struct slot *slot = f->items[0].slot;
+    queue_push(&f->queue, &other, &f->items[1].entry);
+    assert_false(pool_others_wait(&f->pool, slot, &f->lane)); /* the other slot takes it */
+    assert_true(pool_dispatch(&f->pool));
+    assert_false(pool_others_wait(&f->pool, slot, &f->lane));
+    queue_push(&f->queue, &f->lane, &f->items[2].entry);
+    assert_false(pool_others_wait(&f->pool, slot, &f->lane));
+    queue_push(&f->queue, &other, &f->items[3].entry);
+    assert_true(pool_others_wait(&f->pool, slot, &f->lane));
+    finish(f);
+}
+
 /* Its jail is of the confinement that it was opened under; a reload does not replace it. */
 static void test_a_reload_leaves_sessions_alone(void **state)
 {
@@ -571,6 +593,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_command_borrows_a_slot),
         cmocka_unit_test(test_a_lent_slot_retires),
         cmocka_unit_test(test_a_command_waits_for_an_idle_slot),
+        cmocka_unit_test(test_whom_a_slot_is_given_back_for),
         cmocka_unit_test(test_a_reload_leaves_sessions_alone),
         cmocka_unit_test(test_a_lost_jail_is_noted),
         cmocka_unit_test(test_no_busy_slot_is_lent),

@@ -22,17 +22,18 @@ static bool is_in_ring(const struct queue_lane *lane)
 static void check_lane(const struct queue_lane *lane)
 {
     size_t count = 0;
-    for (unsigned p = 0; p < QUEUE_PRIORITIES; p++) {
+    for (unsigned p = 0; p < QUEUE_LISTS; p++) {
         const struct queue_entry *entry;
         TAILQ_FOREACH(entry, &lane->entries[p], link)
         {
             assert_ptr_equal(entry->lane, lane);
-            assert_int_equal(QUEUE_PRIORITY_MAX - entry->priority, p);
+            assert_int_equal(entry->has_begun ? QUEUE_BEGUN : QUEUE_PRIORITY_MAX - entry->priority,
+                             p);
             count++;
         }
         assert_int_equal(lane->occupied >> p & 1, !TAILQ_EMPTY(&lane->entries[p]));
     }
-    assert_int_equal(lane->occupied >> QUEUE_PRIORITIES, 0);
+    assert_int_equal(lane->occupied >> QUEUE_LISTS, 0);
     assert_int_equal(lane->count, count);
     bool is_held = queue_lane_is_held(lane);
     assert_int_equal(is_in_ring(lane), count > 0 && !is_held);
@@ -42,7 +43,7 @@ static void check_lane(const struct queue_lane *lane)
 static size_t bytes_of(const struct queue_lane *lane)
 {
     size_t bytes = 0;
-    for (unsigned p = 0; p < QUEUE_PRIORITIES; p++) {
+    for (unsigned p = 0; p < QUEUE_LISTS; p++) {
         const struct queue_entry *entry;
         TAILQ_FOREACH(entry, &lane->entries[p], link)
         bytes += entry->size;
@@ -140,6 +141,7 @@ static void script_first(struct world *world, const char *word, const char *scri
 /* One word of a script:
  *   +x@a7   push the entry x to lane a with priority 7    -x    remove the entry x
  *   ?x      pop; it must be x                             ?.    pop; there must be none
+ *   *x@a    push x again, which was popped and has begun
  *   !a      hold lane a                                   ~a    let it go
  *   =a:x    the first of lane a must be x */
 static void script_word(struct world *world, const char *word, const char *script)
@@ -154,6 +156,10 @@ static void script_word(struct world *world, const char *word, const char *scrip
         break;
     case '?':
         script_pop(world, word[1], script);
+        break;
+    case '*':
+        queue_return(&world->queue, lane_named(world, word[3]),
+                     &world->entries[(unsigned char)word[1]], 1);
         break;
     case '!':
     case '~':
@@ -315,6 +321,126 @@ static void test_hold(void **state)
     };
     (void)state;
     run_scripts(scripts, ARRAY_SIZE(scripts));
+}
+
+/* --- jobs that give their slot back ------------------------------------------------------- */
+
+static void test_what_has_begun_goes_on_in_turn(void **state)
+{
+    static const char *const scripts[] = {
+        "+1@a ?1 *1@a ?1 ?.",
+        /* Others come first, and each gets every second turn. */
+        "+1@a ?1 +2@b *1@a ?2 ?1 ?.",
+        "+1@a ?1 +2@b +3@b *1@a ?2 ?1 *1@a ?3 ?1 *1@a ?1 ?.",
+        "+1@a +2@b ?1 *1@a ?2 *2@b ?1 *1@a ?2 ?1 ?.",
+        /* Of one lane it goes before all that has not begun, however urgent that is. */
+        "+1@a +2@a10 ?2 +3@a10 *2@a ?2 ?3 ?1 ?.",
+        "+1@a-10 ?1 +2@a10 *1@a =a:1 ?1 ?2 ?.",
+        /* The one that waits longest is the first of them. */
+        "+1@a +2@a ?1 ?2 *2@a *1@a ?2 *2@a ?1 ?2 ?.",
+        /* It is held and removed as any other. */
+        "+1@a ?1 !a *1@a ?. ~a ?1 ?.",
+        "+1@a ?1 *1@a !a -1 ~a ?.",
+        "+1@a +2@a ?1 *1@a -1 ?2 ?.",
+    };
+    (void)state;
+    run_scripts(scripts, ARRAY_SIZE(scripts));
+}
+
+static void test_whom_a_slot_is_given_back_for(void **state)
+{
+    static const struct {
+        const char *users, *script;
+        bool others_wait; /* for a job of lane a */
+    } cases[] = {
+        {"0123", "", false},
+        {"0123", "+1@a", false},
+        {"0123", "+1@b", true},
+        {"0123", "+1@a +2@b", true},
+        {"0123", "+2@b +1@a", true},
+        {"0000", "+1@b", true},
+        {"0000", "+1@a +2@b", true},
+        {"0123", "+1@b !b", false},
+        {"0123", "+1@b ?1 *1@b", true},
+        {"0123", "+1@a +2@b ?1 ?2", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world world;
+        _cleanup_free_ char *copy = strdup(cases[i].script);
+        char *rest = NULL;
+        assert_non_null(copy);
+        world_of(&world, cases[i].users);
+        for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+            script_word(&world, word, cases[i].script);
+        if (queue_others_wait(&world.queue, &world.lanes[0]) != cases[i].others_wait)
+            fail_msg("%s %s", cases[i].users, cases[i].script);
+    }
+}
+
+/* Pops the next entry, which must be that of lane NAME, and returns it with KEPT bytes. */
+static void take_turn(struct world *world, char name, size_t kept)
+{
+    struct queue_entry *entry = queue_pop(&world->queue);
+    assert_non_null(entry);
+    assert_int_equal(entry - world->entries, name);
+    queue_return(&world->queue, lane_named(world, name), entry, kept);
+    check(&world->queue, world->lanes, LANES);
+}
+
+/* A user who keeps much goes on with one of his jobs, and the other users get their turns. */
+static void test_what_one_user_has_begun_is_bounded(void **state)
+{
+    struct world world;
+    (void)state;
+    world_of(&world, "0001");
+    script_push(&world, "a@a");
+    script_push(&world, "b@b");
+    script_push(&world, "c@c");
+    take_turn(&world, 'a', QUEUE_BEGUN_BYTES / 2);
+    take_turn(&world, 'b', QUEUE_BEGUN_BYTES / 2);
+    assert_int_equal(world.users[0].begun_count, 2);
+    assert_int_equal(world.users[0].begun_bytes, QUEUE_BEGUN_BYTES);
+    assert_false(queue_others_wait(&world.queue, &world.lanes[1]));
+    take_turn(&world, 'b', QUEUE_BEGUN_BYTES / 2);
+    script_push(&world, "d@d");
+    assert_true(queue_others_wait(&world.queue, &world.lanes[1]));
+    take_turn(&world, 'b', QUEUE_BEGUN_BYTES / 2);
+    take_turn(&world, 'd', 0);
+    script_pop(&world, 'b', "its end");
+    script_pop(&world, 'd', "its end");
+    /* Then the others of the user are served again. */
+    assert_true(queue_others_wait(&world.queue, &world.lanes[1]));
+    script_pop(&world, 'c', "the one that waits longest");
+    script_pop(&world, 'a', "the next one");
+    script_pop(&world, '.', "none is left");
+    assert_int_equal(world.users[0].begun_count, 0);
+    assert_int_equal(world.users[0].begun_bytes, 0);
+}
+
+static void test_the_number_that_one_user_has_begun_is_bounded(void **state)
+{
+    struct world world;
+    (void)state;
+    world_of(&world, "0000");
+    for (char name = '0'; name < '0' + QUEUE_BEGUN_MAX - 1; name++) {
+        const char word[] = {name, '@', 'a', '\0'};
+        script_push(&world, word);
+    }
+    struct queue_entry *begun[QUEUE_BEGUN_MAX - 1];
+    for (size_t i = 0; i < ARRAY_SIZE(begun); i++)
+        begun[i] = queue_pop(&world.queue);
+    for (size_t i = 0; i < ARRAY_SIZE(begun); i++)
+        queue_return(&world.queue, &world.lanes[0], begun[i], 0);
+    script_push(&world, "b@b");
+    script_push(&world, "c@c");
+    assert_true(queue_others_wait(&world.queue, &world.lanes[1]));
+    assert_ptr_equal(queue_pop(&world.queue), begun[0]);
+    take_turn(&world, 'b', 0);
+    queue_return(&world.queue, &world.lanes[0], begun[0], 0);
+    assert_false(queue_others_wait(&world.queue, &world.lanes[1]));
+    check(&world.queue, world.lanes, LANES);
+    assert_ptr_equal(queue_pop(&world.queue), begun[1]); /* not c */
 }
 
 /* --- what there is room for --------------------------------------------------------------- */
@@ -834,6 +960,10 @@ int main(void)
         cmocka_unit_test(test_priority_then_age),
         cmocka_unit_test(test_remove),
         cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_what_has_begun_goes_on_in_turn),
+        cmocka_unit_test(test_whom_a_slot_is_given_back_for),
+        cmocka_unit_test(test_what_one_user_has_begun_is_bounded),
+        cmocka_unit_test(test_the_number_that_one_user_has_begun_is_bounded),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_room_comes_back),
         cmocka_unit_test(test_held_entries_are_bounded_too),

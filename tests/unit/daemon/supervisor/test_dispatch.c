@@ -325,6 +325,47 @@ static void test_no_further_jail(void **state)
     finish(f, 0, ERROR_SANDBOX_FAILED);
 }
 
+/* Others wait, and the job has had its turn: nothing more goes ahead, so that it can give its slot
+ * back. It goes on where it was when it gets a slot again. */
+static void test_a_job_gives_its_slot_back(void **state)
+{
+    (void)state;
+    for (int looks_ahead = 0; looks_ahead < 2; looks_ahead++) {
+        struct fixture *f = start(QUICK, looks_ahead);
+        struct queue *queue = &f->supervisor.queue;
+        struct queue_user user;
+        struct queue_entry other = {.size = 1};
+        struct queue_lane lane_of_other;
+        struct conn *conn = calloc(1, sizeof(*conn));
+        assert_non_null(conn);
+        queue_init(queue, 9, 9, 9);
+        queue_user_init(&user);
+        queue_lane_init(&conn->lane, &user);
+        queue_lane_init(&lane_of_other, &user);
+        f->supervisor.pool.queue = queue;
+        struct job *job = submit(f);
+        RUN_UNTIL(f, f->plot.ended == 1);
+        job->conn = conn; /* for its lane alone */
+        job->steps.turn_ns = 1;
+        queue_push(queue, &lane_of_other, &other);
+        RUN_UNTIL(f, f->plot.freed > 0 || job_is_between_turns(job));
+        assert_int_equal(f->plot.freed, 0);
+        job->conn = NULL;
+        assert_false(slot_has_job(&f->slot));
+        unsigned ended = f->plot.ended;
+        assert_int_equal(f->plot.planned, ended + 1);
+        RUN_UNTIL(f, slot_is_idle(&f->slot));
+        assert_ptr_equal(queue_pop(queue), &other);
+        assert_ptr_equal(queue_pop(queue), &job->entry);
+        dispatch_pool_ops.launch(&f->slot, &job->entry, &f->supervisor);
+        RUN_UNTIL(f, f->plot.freed == 1);
+        assert_int_equal(f->plot.planned, STEPS);
+        assert_int_equal(f->plot.judged_step, STEPS - 1);
+        finish(f, 1, 0);
+        free(conn);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (is_fake_jail(argc, argv))
@@ -338,6 +379,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_cancelled_job),
         cmocka_unit_test(test_a_jail_that_is_lost),
         cmocka_unit_test(test_no_further_jail),
+        cmocka_unit_test(test_a_job_gives_its_slot_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
