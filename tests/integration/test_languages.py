@@ -339,6 +339,30 @@ def test_address_space_is_bounded_unless_the_language_says_no(start_daemon, lang
     assert answer["verdict"] == ("runtime_error" if bounded else "pass"), answer
 
 
+def test_page_tables_are_memory(start_daemon, languages):
+    # Zeros take no memory, but each stands in a table of its own.
+    code = (
+        "import mmap\n"
+        "m = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, mmap.PROT_READ)  # MAP_NORESERVE\n"
+        "try: m.madvise(mmap.MADV_NOHUGEPAGE)\n"
+        "except OSError: pass  # this kernel has none\n"
+        "for i in range(0, int(input()) << 20, 2 << 20): m[i]\n"
+        "print('read')\n"
+    )
+    languages.add("xx", program=Path("/usr/bin/python3"))
+    path = languages.files / "xx.conf"
+    path.write_text(path.read_text().replace("[run]\n", "[run]\naddress_space = no\n"))
+    daemon = start_daemon(languages.setting)
+    if not {"pid_namespace", "mount_namespace", "cgroup"} & daemon.layers():
+        pytest.skip("nothing counts the memory of jobs here")
+    # 1 TiB takes 2 GiB of tables, 1 GiB takes 2 MiB.
+    tests = [{"input": f"{mib}\n", "output": "read\n"} for mib in (1 << 10, 1 << 20)]
+    job = {"kind": "program", "language": "xx", "code": code, "tests": tests, "limits": {"memory_bytes": 128 << 20}}
+    with daemon.connect() as client:
+        answer = client.run(job)
+    assert [test["verdict"] for test in answer["tests"]] == ["pass", "memory"], answer
+
+
 def test_jobs_wait_until_the_version_is_known(start_daemon, languages):
     languages.add("xx", program=Path("/bin/sh"))
     path = languages.files / "xx.conf"

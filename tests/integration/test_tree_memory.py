@@ -55,3 +55,65 @@ def test_a_candidate_counts(client):
     result = client.run({**job, "code": code.replace("range(4)", "range(8)")})
     assert result["type"] == "result" and result["outcome"]["limit_exceeded"] == "memory", result
     assert client.run({**job, "code": "x = 1", "targets": ["assert x == 1"]})["verdict"] == "pass"
+
+
+# Prints the name of the error of each way to share memory with no file behind it, or "ok".
+SHARING = """
+import errno, mmap
+def tried(name, *how):
+    try:
+        mmap.mmap(*how).write(b"x")
+        print(name, "ok")
+    except OSError as e:
+        print(name, errno.errorcode[e.errno])
+with open("/dev/zero", "r+b", buffering=0) as zero, open("file", "w+b") as file:
+    assert zero.read(100000) == bytes(100000)
+    file.truncate(4096)
+    tried("default", -1, 4096)
+    tried("shared", -1, 4096, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | 0x4000)  # MAP_NORESERVE
+    tried("zero", zero.fileno(), 4096, mmap.MAP_SHARED)
+    tried("private", -1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    tried("file", file.fileno(), 4096, mmap.MAP_SHARED)
+"""
+
+
+def test_memory_that_nothing_would_count_cannot_be_had(client):
+    result = client.run({"kind": "sandbox", "argv": [PYTHON, "-c", SHARING]})
+    found = dict(line.split() for line in result["stdout"].splitlines())
+    assert (found["private"], found["file"]) == ("ok", "ok"), result
+    refused = (found["default"], found["shared"], found["zero"])
+    layers = set(result["isolation"]["layers"])
+    if "cgroup" not in layers:
+        expected = "ENOTSUP" if "seccomp" in layers else "ok"
+        assert refused == (expected, expected, "ENODEV" if "mount_namespace" in layers else "ok"), result
+    else:  # a group may lack the controller
+        assert refused in {("ok", "ok", "ok"), ("ENOTSUP", "ENOTSUP", "ENODEV")}, result
+
+
+# What Python's own library shares between processes lies in files of /dev/shm.
+LIBRARY = """
+import multiprocessing as mp
+from multiprocessing import shared_memory
+def add(value, array, lock):
+    with lock:
+        value.value += 1
+        array[value.value] = 7
+def square(n): return n * n
+value, array, lock = mp.Value("i", 0), mp.Array("i", 4), mp.Lock()
+children = [mp.Process(target=add, args=(value, array, lock)) for _ in range(3)]
+for child in children: child.start()
+for child in children: child.join()
+print(value.value, list(array))
+with mp.Pool(2) as pool: print(pool.map(square, range(4)))
+block = shared_memory.SharedMemory(create=True, size=100)
+block.buf[0] = 5
+other = shared_memory.SharedMemory(block.name)
+print(other.buf[0])
+block.unlink()
+"""
+
+
+def test_processes_of_python_share_what_they_need(client):
+    limits = {"memory_bytes": 512 * MIB, "max_processes": 64}
+    result = client.run({"kind": "sandbox", "argv": [PYTHON, "-c", LIBRARY], "limits": limits})
+    assert result["stdout"] == "3 [0, 7, 7, 7]\n[0, 1, 4, 9]\n5\n", result
