@@ -164,6 +164,15 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     return r;
 }
 
+/* Gives a program without input the /dev/null of its own view, whose mount is read-only. A new one
+ * for each: flags, offsets and locks belong to what is opened. */
+static int open_input(int fds[LINK_JOB_FDS])
+{
+    if (fds[LINK_STDIN] < 0)
+        fds[LINK_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fds[LINK_STDIN] < 0 ? -errno : 0;
+}
+
 /* Makes the twin for the candidate of a pair. */
 static int make_twin(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
 {
@@ -216,12 +225,16 @@ static void watch_ends(const struct jail *jail, const int fds[LINK_JOB_FDS], str
 }
 
 /* Starts the job's process. Returns false and sets *ret_error if that fails. */
-static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
+static bool spawn(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS],
                   struct jailed_job *job, struct lockdown_error *ret_error)
 {
-    enum link_stage stage = LINK_STAGE_TWIN;
+    enum link_stage stage = LINK_STAGE_DESCRIPTORS;
     _cleanup_close_ int ruleset = -1;
-    int r = make_twin(jail, request, fds);
+    int r = open_input(fds);
+    if (r == 0) {
+        stage = LINK_STAGE_TWIN;
+        r = make_twin(jail, request, fds);
+    }
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);
     if (r == 0 && !jail->kept.is_on)

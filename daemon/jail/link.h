@@ -114,8 +114,8 @@ struct link_job {
     uint32_t has_terminal;         /* 1: its stdin is a terminal, and to be its controlling one */
     uint32_t any_address_space;    /* 1: the memory limit does not bound the address space */
     uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
-    uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always the first
-                         three */
+    uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always LINK_STDOUT
+                         and LINK_STDERR */
 
     /* Of a joined pair; `limits` are those of both together. */
     uint32_t is_joined; /* 1: it is one */
@@ -125,7 +125,8 @@ struct link_job {
 };
 
 enum link_job_fd {
-    LINK_STDIN,
+    LINK_STDIN, /* without one, the jail opens its own /dev/null: that of the supervisor would let a
+                   job set the times of the host's */
     LINK_STDOUT,
     LINK_STDERR,
     LINK_STANDARD_FDS,

@@ -3,6 +3,7 @@
 of that job lives. A jail that cannot be brought back to that state is replaced."""
 
 import json
+import os
 import re
 
 import pytest
@@ -131,6 +132,31 @@ def test_no_job_sees_how_many_processes_others_had(client):
     pair = pids_of_pair(client)
     assert pids_of_pair(client) == pair
     assert python(client, tell) == first, "the process that starts candidates lives, and takes no number"
+
+
+INPUT = """
+import os, stat
+before = os.fstat(0)
+found = [stat.S_ISCHR(before.st_mode), before.st_rdev, os.isatty(0), os.read(0, 1).decode()]
+for change in (lambda: os.utime(0), lambda: os.utime(0, (1, 1)), lambda: os.chmod(0, 0o600), lambda: os.chown(0, 0, 0)):
+    try: change()
+    except OSError: continue
+    found.append("changed")
+"""
+
+
+def test_no_job_changes_the_device_that_is_its_empty_input(client):
+    """Its times told every later job on the host something: the daemon's own /dev/null could be written to."""
+    before, tell = os.stat("/dev/null"), "import json\nprint(json.dumps(found))"
+    expected = [True, before.st_rdev, False, ""]
+    assert python(client, INPUT + tell) == expected
+    job = {"kind": "program", "language": "python", "code": INPUT + f"print(found == {expected})\n"}
+    result = client.run({**job, "tests": [{"input": "", "output": "True\n"}]})
+    assert result["verdict"] == "pass", result
+    result = client.run({**code_exec(INPUT), "targets": [f"assert found == {expected}"]})
+    assert result["verdict"] == "pass", result
+    after = os.stat("/dev/null")
+    assert (after.st_mode, after.st_uid, after.st_mtime_ns) == (before.st_mode, before.st_uid, before.st_mtime_ns)
 
 
 def test_no_job_sees_the_names_of_what_others_may_read(tmp_path):
