@@ -164,15 +164,6 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     return r;
 }
 
-/* Gives a program without input the /dev/null of its own view, whose mount is read-only. A new one
- * for each: flags, offsets and locks belong to what is opened. */
-static int open_input(int fds[LINK_JOB_FDS])
-{
-    if (fds[LINK_STDIN] < 0)
-        fds[LINK_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return fds[LINK_STDIN] < 0 ? -errno : 0;
-}
-
 /* Makes the twin for the candidate of a pair. */
 static int make_twin(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
 {
@@ -225,16 +216,12 @@ static void watch_ends(const struct jail *jail, const int fds[LINK_JOB_FDS], str
 }
 
 /* Starts the job's process. Returns false and sets *ret_error if that fails. */
-static bool spawn(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS],
+static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                   struct jailed_job *job, struct lockdown_error *ret_error)
 {
-    enum link_stage stage = LINK_STAGE_DESCRIPTORS;
+    enum link_stage stage = LINK_STAGE_TWIN;
     _cleanup_close_ int ruleset = -1;
-    int r = open_input(fds);
-    if (r == 0) {
-        stage = LINK_STAGE_TWIN;
-        r = make_twin(jail, request, fds);
-    }
+    int r = make_twin(jail, request, fds);
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);
     if (r == 0 && !jail->kept.is_on)
@@ -550,7 +537,9 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     if (!wanted) /* the jail itself has killed the program: its end is not the program's */
         return false;
     /* A jail that could not clean up says so and makes way for a new one. */
-    return link_send_notice(jail->link, &notice, pidfd) == 0 && wanted && !notice.leftover;
+    wanted = link_send_notice(jail->link, &notice, pidfd) == 0 && !notice.leftover;
+    /* Only now: the answer need not wait for it. */
+    return wanted && (job.is_command || view_renew_proc(&jail->enclosure.view) == 0);
 }
 
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)

@@ -125,8 +125,8 @@ struct link_job {
 };
 
 enum link_job_fd {
-    LINK_STDIN, /* without one, the jail opens its own /dev/null: that of the supervisor would let a
-                   job set the times of the host's */
+    LINK_STDIN, /* without one, the job opens /dev/null of its view: that of the supervisor would
+                   let it set the times of the host's */
     LINK_STDOUT,
     LINK_STDERR,
     LINK_STANDARD_FDS,

@@ -159,6 +159,44 @@ def test_no_job_changes_the_device_that_is_its_empty_input(client):
     assert (after.st_mode, after.st_uid, after.st_mtime_ns) == (before.st_mode, before.st_uid, before.st_mtime_ns)
 
 
+# Writes a number by looking up some of the 32 first entries, and reads one that an earlier program has written.
+ENTRIES = """
+import os, time
+start = time.time()
+def names():
+    yield from ["/proc/" + name for name in sorted(os.listdir("/proc")) if not name.isdigit() and "self" not in name]
+bits = list(names())[:32]
+def read(): return sum(1 << i for i, path in enumerate(bits) if os.lstat(path).st_mtime < start - 0.02)
+def write(number): [os.lstat(path) for i, path in enumerate(bits) if number >> i & 1]
+"""
+
+
+def test_no_job_sees_what_others_looked_up_in_proc(client):
+    """The kernel dates an entry when it is looked up first: a job wrote 32 bits, which the next one read."""
+    for number in (0x5AFE_C0DE, 0x0BAD_CAFE):
+        python(client, ENTRIES + f"write({number})")
+        # The one that reads looks everything up, and so does the next.
+        assert python(client, "import time\ntime.sleep(0.05)" + ENTRIES + "print(read())") == 0
+        assert python(client, "import time\ntime.sleep(0.05)" + ENTRIES + "print(read())") == 0
+
+
+def test_no_test_sees_what_others_looked_up_in_proc(client):
+    code = "import time\ntime.sleep(0.05)" + ENTRIES + "n = int(input())\nprint(read())\nwrite(n)\n"
+    job = {"kind": "program", "language": "python", "code": code, "stop": "all"}
+    tests = [{"input": f"{number}\n", "output": "0\n"} for number in (0x5AFE_C0DE, 0x0BAD_CAFE, 1)]
+    assert client.run({**job, "tests": tests})["verdict"] == "pass"
+
+
+def test_no_candidate_sees_what_others_looked_up_in_proc(client):
+    """The process that runs code under test has a /proc of its own, which lives as long as the jail."""
+    look = "import time\ntime.sleep(0.05)" + ENTRIES
+    for _ in range(2):
+        result = client.run({**code_exec(look + "write(0x5AFEC0DE)\nfound = []"), "targets": ["assert True"]})
+        assert result["type"] == "result", result
+        result = client.run(code_exec(look + "found = [read()] if read() else []"))
+        assert result["verdict"] == "pass", result
+
+
 def test_no_job_sees_the_names_of_what_others_may_read(tmp_path):
     """The directories at which another job's paths were shown stayed, with their names."""
     look = "import json, os\nprint(json.dumps([sorted(os.listdir('/')), [p for p in %r if os.path.lexists(p)]]))"
