@@ -87,6 +87,10 @@ static int enter_view(struct enclosure *c, const char *slot_directory, const cha
     *ret_step = "making the work directory";
     r = work_open_tmpfs(&c->work, &c->view, shows_tmp(c), slot_directory);
     if (r == 0) {
+        *ret_step = "renewing its /proc";
+        r = view_renew_proc(&c->view);
+    }
+    if (r == 0) {
         *ret_step = "sealing it";
         r = view_seal(&c->view);
     }

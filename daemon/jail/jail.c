@@ -538,7 +538,9 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     if (!wanted) /* the jail itself has killed the program: its end is not the program's */
         return false;
     /* A jail that could not clean up says so and makes way for a new one. */
-    return link_send_notice(jail->link, &notice, pidfd) == 0 && wanted && !notice.leftover;
+    wanted = link_send_notice(jail->link, &notice, pidfd) == 0 && !notice.leftover;
+    /* Only now: the answer need not wait for it. */
+    return wanted && (job.is_command || view_renew_proc(&jail->enclosure.view) == 0);
 }
 
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)

@@ -200,7 +200,7 @@ int link_send_stop(int fd, uint64_t job_no)
 
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS])
 {
-    const unsigned standard = (1u << LINK_STANDARD_FDS) - 1, known = (1u << LINK_JOB_FDS) - 1;
+    const unsigned output = 1u << LINK_STDOUT | 1u << LINK_STDERR, known = (1u << LINK_JOB_FDS) - 1;
     /* A question arrives in the job's first bytes. */
     _Static_assert(offsetof(struct link_job, job_no) == offsetof(struct link_question, job_no),
                    "both begin with the number of a job");
@@ -221,7 +221,7 @@ int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fd
         return got.question.is_stop ? LINK_TOLD_TO_STOP : LINK_ASKED;
     }
     const struct link_job job = got.job;
-    if (job.strings_length != length || (job.fd_mask & standard) != standard ||
+    if (job.strings_length != length || (job.fd_mask & output) != output ||
         (job.fd_mask & ~known) || (size_t)__builtin_popcount(job.fd_mask) != count) {
         close_all(fds, count);
         return -EPROTO;

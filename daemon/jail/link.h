@@ -116,8 +116,8 @@ struct link_job {
     uint32_t any_address_space;    /* 1: the memory limit does not bound the address space */
     uint32_t any_stack;            /* 1: only the memory limit bounds the stack */
     uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
-    uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always the first
-                         three */
+    uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always LINK_STDOUT
+                         and LINK_STDERR */
 
     /* Of a joined pair; `limits` are those of both together. */
     uint32_t is_joined; /* 1: it is one */
@@ -127,7 +127,8 @@ struct link_job {
 };
 
 enum link_job_fd {
-    LINK_STDIN,
+    LINK_STDIN, /* without one, the job opens /dev/null of its view: that of the supervisor would
+                   let it set the times of the host's */
     LINK_STDOUT,
     LINK_STDERR,
     LINK_STANDARD_FDS,

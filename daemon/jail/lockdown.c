@@ -54,14 +54,24 @@ _Noreturn static void fail(const struct lockdown *lockdown, enum link_stage stag
     _exit(127);
 }
 
+/* Gives a job without input the /dev/null of its view, whose mount is read-only. A new one for
+ * each: flags, offsets and locks belong to what is opened. */
+static bool open_input(void)
+{
+    (void)close(STDIN_FILENO);
+    return open("/dev/null", O_RDONLY) == STDIN_FILENO;
+}
+
 /* Arranges the job's descriptors; execve closes everything else, whatever the jail had open. */
 static bool arrange_descriptors(const struct lockdown *lockdown)
 {
+    if (lockdown->fds[STDIN_FILENO] < 0 && !open_input())
+        return false;
     for (unsigned i = 0; i < lockdown->fd_count; i++)
-        if (lockdown->fds[i] < 0)
-            (void)close((int)i);
-        else if (dup2(lockdown->fds[i], (int)i) < 0)
+        if (lockdown->fds[i] >= 0 && dup2(lockdown->fds[i], (int)i) < 0)
             return false;
+        else if (lockdown->fds[i] < 0 && i != STDIN_FILENO)
+            (void)close((int)i);
     return close_range(lockdown->fd_count, ~0U, CLOSE_RANGE_CLOEXEC) == 0 &&
            fchdir(lockdown->cwd) == 0;
 }

@@ -21,7 +21,8 @@ struct lockdown_error {
 struct lockdown {
     uint32_t layers;       /* bits of enum layer: layers in force */
     int cwd;               /* the work directory; becomes the working directory */
-    int fds[LOCKDOWN_FDS]; /* become 0, 1, 2, ...; above those, as the jail sees to; -1: none */
+    int fds[LOCKDOWN_FDS]; /* become 0, 1, 2, ...; above those, as the jail sees to; -1: none,
+                              and /dev/null in the place of 0 */
     unsigned fd_count;     /* of them in use; the first three always are */
     unsigned processes;    /* of jails with the job's identity */
     int ruleset;           /* Landlock ruleset; -1: none */

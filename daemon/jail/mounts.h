@@ -36,5 +36,6 @@ int mounts_detach(const char *path, uint64_t pass);
 /* Moves the calling process into the mount namespace that FD refers to. */
 int mounts_enter(int fd, uint64_t pass);
 
-/* Changes the options of a tmpfs, attached or not. */
+/* Changes the options of a file system, attached or not; OPTIONS NULL: none of them, but the kernel
+ * forgets the names in it that nobody uses. */
 int mounts_reconfigure(int mount, const struct mount_option *options, uint64_t pass);

@@ -283,6 +283,15 @@ static bool run_program(const struct twin_parts *parts, int code, const struct l
     return killed;
 }
 
+/* Hides from the next candidate what this one has looked up. Returns false if none may follow. */
+static bool renew(const struct twin_parts *parts)
+{
+    int r = view_renew_proc(&parts->enclosure->view);
+    if (r < 0)
+        complain("renewing /proc", -r);
+    return r == 0;
+}
+
 /* Runs what one message asks for, up to its notice. Returns false if the twin must exit. */
 static bool run_candidate(const struct twin_parts *parts, int code, const struct link_job *request,
                           int fds[LINK_JOB_FDS])
@@ -290,7 +299,8 @@ static bool run_candidate(const struct twin_parts *parts, int code, const struct
     struct link_notice notice = {.type = LINK_ENDED, .job_no = request->job_no};
     enum stop stop = STOP_NOT_YET;
     notice.leftover = !run_program(parts, code, request, fds, false, &notice, &stop);
-    if (stop == STOP_NOT_YET && !notice.leftover && wants_second(request, &notice)) {
+    if (stop == STOP_NOT_YET && !notice.leftover && wants_second(request, &notice) &&
+        renew(parts)) {
         const struct link_notice second = {
             .type = LINK_SECOND, .job_no = request->job_no, .run_delay_ns = notice.run_delay_ns};
         (void)link_send_notice(LINK_FD, &second, -1);
@@ -300,7 +310,8 @@ static bool run_candidate(const struct twin_parts *parts, int code, const struct
         fds[i] = close_fd(fds[i]);
     if (stop == STOP_NOT_YET)
         stop = read_stop(LINK_FD);
-    return stop == STOP_TOLD && link_send_notice(LINK_FD, &notice, -1) == 0 && !notice.leftover;
+    return stop == STOP_TOLD && link_send_notice(LINK_FD, &notice, -1) == 0 && !notice.leftover &&
+           renew(parts);
 }
 
 /* --- in the twin --------------------------------------------------------------------------- */

@@ -349,6 +349,29 @@ int view_enter_twin(struct view *view, bool own_proc)
     return r < 0 ? r : mounts_attach(proc, AT_FDCWD, "/proc", view->pass);
 }
 
+/* Reads what the kernel keeps as long as the mount. The first who reads it after it was made, and
+ * after each day, sets the time of last access. */
+static void read_lasting(int proc)
+{
+    char ignored[64];
+    (void)!readlinkat(proc, "self", ignored, sizeof(ignored));
+    (void)!readlinkat(proc, "thread-self", ignored, sizeof(ignored));
+    (void)syscall(SYS_getdents64, proc, ignored, sizeof(ignored));
+}
+
+int view_renew_proc(const struct view *view)
+{
+    if (view->proc < 0)
+        return 0;
+    _cleanup_close_ int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (proc < 0)
+        return -errno;
+    read_lasting(proc);
+    /* The kernel drops every name that nobody uses from a file system whose options are set. To
+     * mount another one takes ten times as long, and a wait for all CPUs. */
+    return mounts_reconfigure(proc, NULL, view->pass);
+}
+
 bool view_is_tmp(const char *path)
 {
     return strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0;

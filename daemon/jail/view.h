@@ -61,6 +61,12 @@ int view_seal(const struct view *view);
  * (twin.h): with OWN_PROC its /proc shows this process's pid namespace. A negative errno. */
 int view_enter_twin(struct view *view, bool own_proc);
 
+/* Makes the jobs' /proc forget what earlier jobs have looked up, once no process of them lives. The
+ * kernel dates what belongs to no process, as /proc/sys/..., when it is looked up first, and so one
+ * job could tell the next what it had looked up. Has no effect where /proc is the host's. On
+ * failure, a negative errno, no job may follow. */
+int view_renew_proc(const struct view *view);
+
 /* Returns whether the absolute PATH lies in /tmp of the view, by either of its names (/tmp,
  * /var/tmp). */
 bool view_is_tmp(const char *path);

@@ -32,10 +32,6 @@ static int seal(int fd)
 
 static int pack_input(const struct bytes *input)
 {
-    if (input->length == 0) {
-        int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        return null < 0 ? -errno : null;
-    }
     _cleanup_close_ int fd = memfd_create("rubricd-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
@@ -169,7 +165,7 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
         .has_terminal = launch->terminal.is_wanted,
     };
     int r = pack_strings(packet, launch);
-    if (r == 0)
+    if (r == 0 && launch->input->length > 0)
         r = packet->fds[LINK_STDIN] = pack_input(launch->input);
     if (r >= 0 && launch->candidate)
         r = packet->fds[LINK_CODE] = pack_code(launch);

@@ -3,6 +3,7 @@
 of that job lives. A jail that cannot be brought back to that state is replaced."""
 
 import json
+import os
 import re
 
 import pytest
@@ -131,6 +132,69 @@ def test_no_job_sees_how_many_processes_others_had(client):
     pair = pids_of_pair(client)
     assert pids_of_pair(client) == pair
     assert python(client, tell) == first, "the process that starts candidates lives, and takes no number"
+
+
+INPUT = """
+import os, stat
+before = os.fstat(0)
+found = [stat.S_ISCHR(before.st_mode), before.st_rdev, os.isatty(0), os.read(0, 1).decode()]
+for change in (lambda: os.utime(0), lambda: os.utime(0, (1, 1)), lambda: os.chmod(0, 0o600), lambda: os.chown(0, 0, 0)):
+    try: change()
+    except OSError: continue
+    found.append("changed")
+"""
+
+
+def test_no_job_changes_the_device_that_is_its_empty_input(client):
+    """Its times told every later job on the host something: the daemon's own /dev/null could be written to."""
+    before, tell = os.stat("/dev/null"), "import json\nprint(json.dumps(found))"
+    expected = [True, before.st_rdev, False, ""]
+    assert python(client, INPUT + tell) == expected
+    job = {"kind": "program", "language": "python", "code": INPUT + f"print(found == {expected})\n"}
+    result = client.run({**job, "tests": [{"input": "", "output": "True\n"}]})
+    assert result["verdict"] == "pass", result
+    result = client.run({**code_exec(INPUT), "targets": [f"assert found == {expected}"]})
+    assert result["verdict"] == "pass", result
+    after = os.stat("/dev/null")
+    assert (after.st_mode, after.st_uid, after.st_mtime_ns) == (before.st_mode, before.st_uid, before.st_mtime_ns)
+
+
+# Writes a number by looking up some of the 32 first entries, and reads one that an earlier program has written.
+ENTRIES = """
+import os, time
+start = time.time()
+def names():
+    yield from ["/proc/" + name for name in sorted(os.listdir("/proc")) if not name.isdigit() and "self" not in name]
+bits = list(names())[:32]
+def read(): return sum(1 << i for i, path in enumerate(bits) if os.lstat(path).st_mtime < start - 0.02)
+def write(number): [os.lstat(path) for i, path in enumerate(bits) if number >> i & 1]
+"""
+
+
+def test_no_job_sees_what_others_looked_up_in_proc(client):
+    """The kernel dates an entry when it is looked up first: a job wrote 32 bits, which the next one read."""
+    for number in (0x5AFE_C0DE, 0x0BAD_CAFE):
+        python(client, ENTRIES + f"write({number})")
+        # The one that reads looks everything up, and so does the next.
+        assert python(client, "import time\ntime.sleep(0.05)" + ENTRIES + "print(read())") == 0
+        assert python(client, "import time\ntime.sleep(0.05)" + ENTRIES + "print(read())") == 0
+
+
+def test_no_test_sees_what_others_looked_up_in_proc(client):
+    code = "import time\ntime.sleep(0.05)" + ENTRIES + "n = int(input())\nprint(read())\nwrite(n)\n"
+    job = {"kind": "program", "language": "python", "code": code, "stop": "all"}
+    tests = [{"input": f"{number}\n", "output": "0\n"} for number in (0x5AFE_C0DE, 0x0BAD_CAFE, 1)]
+    assert client.run({**job, "tests": tests})["verdict"] == "pass"
+
+
+def test_no_candidate_sees_what_others_looked_up_in_proc(client):
+    """The process that runs code under test has a /proc of its own, which lives as long as the jail."""
+    look = "import time\ntime.sleep(0.05)" + ENTRIES
+    for _ in range(2):
+        result = client.run({**code_exec(look + "write(0x5AFEC0DE)\nfound = []"), "targets": ["assert True"]})
+        assert result["type"] == "result", result
+        result = client.run(code_exec(look + "found = [read()] if read() else []"))
+        assert result["verdict"] == "pass", result
 
 
 def test_no_job_sees_the_names_of_what_others_may_read(tmp_path):

@@ -20,6 +20,7 @@
 
 #define FDS_MAX 10
 #define STANDARD ((1u << LINK_STANDARD_FDS) - 1)
+#define OUTPUT (1u << LINK_STDOUT | 1u << LINK_STDERR)
 #define EVERYTHING ((1u << LINK_JOB_FDS) - 1)
 
 static char large[LINK_STRINGS_MAX + 4096];
@@ -157,6 +158,8 @@ static void test_job_round_trip(void **state)
         job.fd_mask = STANDARD | more << LINK_STANDARD_FDS;
         check_job(f, &job, "");
     }
+    job.fd_mask = OUTPUT; /* without input */
+    check_job(f, &job, "");
 }
 
 static void test_job_with_as_much_text_as_there_is_room_for(void **state)
@@ -207,7 +210,7 @@ static void test_jobs_come_one_by_one(void **state)
 
 static bool is_good_mask(uint32_t mask)
 {
-    return (mask & STANDARD) == STANDARD && mask <= EVERYTHING;
+    return (mask & OUTPUT) == OUTPUT && mask <= EVERYTHING;
 }
 
 static void test_job_with_a_wrong_number_of_descriptors(void **state)
@@ -224,7 +227,7 @@ static void test_job_with_a_wrong_number_of_descriptors(void **state)
     }
 }
 
-/* Without the standard three, or with unknown descriptors, however many accompany it. */
+/* Without stdout and stderr, or with unknown descriptors, however many accompany it. */
 static void test_job_with_a_wrong_mask(void **state)
 {
     const struct fixture *f = *state;
