@@ -337,9 +337,10 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64
         r = add_core_scheduling(ctx);
     if (r == 0)
         r = add_inode_flags(ctx);
-    if (r == 0 && !(bounds_memory && layer_in(layers, LAYER_CGROUP)))
+    bool is_counted = bounds_memory && layer_in(layers, LAYER_CGROUP);
+    if (r == 0 && !is_counted)
         r = add_memory_files(ctx);
-    if (r == 0 && !(bounds_memory && layer_in(layers, LAYER_CGROUP)))
+    if (r == 0 && !is_counted)
         r = add_shared_memory(ctx);
     if (r == 0 && !layer_in(layers, LAYER_MOUNT_NAMESPACE))
         r = add_set_id(ctx);

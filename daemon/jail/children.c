@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "children.h"
+#include "proc_files.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -14,12 +15,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-
-static void closedir_pointer(DIR **dir)
-{
-    if (*dir)
-        (void)closedir(*dir);
-}
 
 /* Returns the parent of PID, or -1 if PID is gone. The command name in parentheses may contain
  * anything, even ')'. */

@@ -6,6 +6,7 @@
  * Neither contains page tables, of which a process can have any amount by reading pages of zeros
  * here and there in a large mapping. Each process has its own. */
 #include "tree_memory.h"
+#include "proc_files.h"
 
 #include "proto/util.h"
 
@@ -19,30 +20,12 @@
 /* Its longest line before those of memory has the job's groups. */
 #define STATUS_MAX 8192
 
-static void closedir_pointer(DIR **dir)
-{
-    if (*dir)
-        (void)closedir(*dir);
-}
-
-static DIR *open_directory(int at, const char *path)
-{
-    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
-        close_fd(fd);
-    return dir;
-}
-
 /* Reads FILE of the process or thread PID. Returns false if it is gone. */
 static bool read_of(int proc, long pid, const char *file, char *text, size_t size)
 {
     char path[48];
     (void)snprintf(path, sizeof(path), "%ld/%s", pid, file);
-    _cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-    text[MAX(n, (ssize_t)0)] = '\0';
-    return n > 0;
+    return read_text(proc, path, text, size);
 }
 
 /* The line NAME of TEXT, "Pss:    123 kB", in bytes. */

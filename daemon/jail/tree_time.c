@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tree_time.h"
+#include "proc_files.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -28,30 +29,6 @@ struct process {
     size_t threads;
     bool is_ours;
 };
-
-static void closedir_pointer(DIR **dir)
-{
-    if (*dir)
-        (void)closedir(*dir);
-}
-
-/* Opens the directory PATH below AT. NULL with errno on failure. */
-static DIR *open_directory(int at, const char *path)
-{
-    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
-        close_fd(fd);
-    return dir;
-}
-
-static bool read_text(int at, const char *path, char *text, size_t size)
-{
-    _cleanup_close_ int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-    text[MAX(n, (ssize_t)0)] = '\0';
-    return n > 0;
-}
 
 /* Returns the number that NAME is, 0 if it is none. */
 static pid_t number_of(const char *name)
