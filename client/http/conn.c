@@ -10,6 +10,9 @@
 /* How often to look whether libmicrohttpd has read what a client sent before its end. */
 #define LOOK_AGAIN_US 1000
 
+/* Bytes that come between libmicrohttpd's run and the look are no sign; so many times they are. */
+#define UNTAKEN_MAX 4
+
 void conn_deadline(struct conn *conn, uint64_t ms)
 {
     const struct timeval tv = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000};
@@ -86,6 +89,14 @@ static uint64_t count_unread(const struct conn *conn)
 {
     int n = 0;
     return ioctl(conn->fd, FIONREAD, &n) < 0 ? UINT64_MAX : (uint64_t)MAX(n, 0);
+}
+
+void conn_check_taken(struct conn *conn)
+{
+    if (!conn->receives || !conn->exchange || count_unread(conn) == 0)
+        conn->untaken = 0;
+    else if (++conn->untaken == UNTAKEN_MAX)
+        conn_kill(conn);
 }
 
 /* The client sends no more, but its request is not complete. What it did send may complete it: so

@@ -40,6 +40,7 @@ struct conn {
     bool receives;      /* the client has to send its next request, or the rest of one */
     bool sent_end;      /* ... but has said that it sends no more ... */
     uint64_t unread;    /* ... while so much was unread */
+    unsigned untaken;   /* looks in a row that found bytes which libmicrohttpd does not take */
     bool suspended;
     bool dead;
     struct exchange *exchange; /* NULL between two requests */
@@ -60,6 +61,10 @@ void conn_receive(struct conn *conn, uint64_t ms);
 
 /* The client has nothing to send, and no time is set. */
 void conn_received(struct conn *conn);
+
+/* Looks whether libmicrohttpd takes what the client has sent of a request; it has just been run. If
+ * several looks in a row find that it does not, it never will, and the connection ends. */
+void conn_check_taken(struct conn *conn);
 
 void conn_suspend(struct conn *conn);
 void conn_resume(struct conn *conn);

@@ -289,6 +289,7 @@ static ssize_t read_answer(void *cls, _unused_ uint64_t at, char *to, size_t n)
 {
     struct exchange *exchange = cls;
     struct conn *conn = exchange->conn;
+    exchange->gateway->parts++;
     if (conn->dead)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (evbuffer_get_length(exchange->out) == 0) {

@@ -36,6 +36,7 @@ struct gateway {
 
     uint64_t bodies;  /* bytes of bodies that are in memory, without small ones */
     size_t exchanges; /* requests under way */
+    size_t parts;     /* connections, parts of requests and of answers that there have been */
 
     uint64_t results; /* bytes of results that are there, or for which there has to be room */
     struct waiters waiters;

@@ -12,24 +12,60 @@
 #define NDJSON "application/x-ndjson"
 #define MESSAGE_MAX 100
 
+/* libmicrohttpd reads at least so much of a request at once, if it is there. */
+#define READ_STEP ((size_t)1024)
+/* Runs of libmicrohttpd in vain, beyond those that read a header; and how long it rests then. */
+#define VAIN_RUNS_MAX 16
+#define REST_MS 50
+
 struct server {
     struct gateway *gateway;
     struct crowd crowd;
     struct MHD_Daemon *mhd;
     struct event *readable, *timer;
     bool ended; /* a connection has ended since libmicrohttpd last looked at its listening socket */
+    size_t vain_runs; /* runs of libmicrohttpd that it wanted at once and that led to nothing */
     void (*idle)(void *userdata);
     void *idle_userdata;
 };
 
 /* --- the loop ----------------------------------------------------------------------------- */
 
+/* Ends connections of whose requests libmicrohttpd takes no more. It waits for room where the
+ * extensions of a chunk fill the memory of a connection, and would do so for ever: so it does not
+ * see that the client leaves, either. */
+static void end_full(struct server *server)
+{
+    struct conn *conn;
+    for (enum conn_place place = 0; place < CONN_ENDING; place++) {
+        TAILQ_FOREACH(conn, &server->crowd.of[place], link)
+        {
+            conn_check_taken(conn);
+        }
+    }
+}
+
+/* Counts runs that libmicrohttpd WANTS at once, though they lead to nothing. True: it has had as
+ * many as it takes to read a header, and rests now. An event ends the rest. */
+static bool must_rest(struct server *server, bool wants, bool went_on)
+{
+    size_t most = server->gateway->settings->header_bytes / READ_STEP + VAIN_RUNS_MAX;
+    server->vain_runs = wants && !went_on ? server->vain_runs + 1 : 0;
+    if (server->vain_runs < most)
+        return false;
+    end_full(server);
+    return true;
+}
+
 static void run(struct server *server)
 {
     MHD_UNSIGNED_LONG_LONG ms;
+    const size_t parts = server->gateway->parts;
     server->ended = false;
     (void)MHD_run(server->mhd);
     bool is_due = MHD_get_timeout(server->mhd, &ms) == MHD_YES;
+    if (must_rest(server, is_due && ms == 0, server->gateway->parts != parts))
+        ms = REST_MS;
     /* With as many connections as there may be, libmicrohttpd takes its listening socket out of its
      * epoll, and only its next run puts it back: without one, whoever waits would wait for somebody
      * else's deadline. It is a turn of the loop away, since connections may end in every run. */
@@ -58,6 +94,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
 {
     struct server *server = cls;
     struct conn *conn = *context;
+    server->gateway->parts++;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         *context = conn = conn_new(server->gateway, mhd, server->readable);
         if (conn)
@@ -229,6 +266,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *data, si
     const struct http_settings *settings = exchange->gateway->settings;
     size_t before = exchange->received;
     exchange->received += n;
+    exchange->conn->untaken = 0;
     if (exchange->received > settings->body_bytes && exchange->ready &&
         exchange->received - settings->body_bytes > settings->body_bytes)
         return MHD_NO;
@@ -263,13 +301,15 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
                                   const char *method, const char *version, const char *data,
                                   size_t *n, void **context)
 {
+    struct server *server = cls;
     struct conn *conn =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    server->gateway->parts++;
     if (!conn || conn->dead)
         return MHD_NO;
     if (!*context) {
         *context = exchange_new(conn);
-        return *context ? begin(cls, *context, path, method, version) : MHD_NO;
+        return *context ? begin(server, *context, path, method, version) : MHD_NO;
     }
     if (*n == 0)
         return go_on(*context);

@@ -90,11 +90,22 @@ class Gateway:
         """Returns the resident bytes of the process."""
         return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[1]) << 10
 
-    def connections(self):
-        """Returns how many connections it has that it has not closed, whether or not its client has."""
+    def sockets(self):
+        """Returns the lines of /proc/net/tcp of its connections that it has not closed, whether or not its client
+        has."""
         place = f":{self.port:04X}"
         lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
-        return sum(line[1].endswith(place) and line[3] in ("01", "08") for line in lines)
+        return [line for line in lines if line[1].endswith(place) and line[3] in ("01", "08")]
+
+    def connections(self):
+        return len(self.sockets())
+
+    def unread(self):
+        """Returns the bytes that clients have sent and that it has not read; those that are on their way count."""
+        place = f":{self.port:04X}"
+        lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
+        to_send = sum(int(line[4].partition(":")[0], 16) for line in lines if line[2].endswith(place))
+        return to_send + sum(int(line[4].partition(":")[2], 16) for line in self.sockets())
 
     def stop(self):
         self.process.terminate()

@@ -78,8 +78,39 @@ def test_a_client_that_leaves_inside_a_body_gives_its_memory_back(start):
         for _ in range(3):
             sock = stack.enter_context(gateway.connect())
             sock.sendall(head_of("POST", "/v1/jobs", 1 << 20, LINES) + b" " * 600_000)
+        # A large job that comes before them would leave room for none.
+        wait_until(lambda: gateway.unread() == 0, "what was sent has been read")
         wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 503, "the bodies are there")
     wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 200, "the memory is given back")
+
+
+@pytest.mark.parametrize("size", [33_000, 100_000, 2_000_000])
+def test_a_chunk_whose_head_never_ends(start, size):
+    """Its extensions fill the memory of a connection, which waits for room for ever; with the window of the socket
+    full, the client could not even say that it leaves. Others are served meanwhile."""
+    gateway = start(*LONG)
+    with gateway.connect() as sock, contextlib.suppress(ConnectionError):
+        sock.sendall(head_of("POST", "/v1/jobs", kind=LINES, Transfer_Encoding="chunked") + b"5;" + b"a" * size)
+        while gateway.connections():
+            assert gateway.post("/v1/jobs", ECHO)[0] == 200
+            assert read_to_end(sock) == b""
+    assert gateway.get("/healthz")[0] == 200
+
+
+def test_a_slow_chunk_beside_one_that_never_ends(start):
+    """Heads of chunks may come byte by byte. Another connection's endless one ends that alone."""
+    gateway = start(*LONG)
+    body = json.dumps(ECHO).encode()
+    chunks = b"".join(b"1;slow=" + b"x" * 50 + b"\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+    with gateway.connect() as endless, gateway.connect() as slow:
+        slow.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        endless.sendall(head_of("POST", "/v1/jobs", kind=LINES, Transfer_Encoding="chunked") + b"5;" + b"a" * 33_000)
+        slow.sendall(head_of("POST", "/v1/jobs", kind="application/json", Transfer_Encoding="chunked"))
+        for byte in chunks:
+            slow.sendall(bytes([byte]))
+        head, answer = read_answer(slow)
+        assert " 200 " in head and json.loads(answer)["stdout"] == "hi\n"
+        assert read_to_end(endless) == b""
 
 
 def test_an_end_behind_a_whole_request_cuts_no_answer_that_is_there(start):
