@@ -21,6 +21,10 @@ struct children_usage {
     uint64_t max_rss_bytes; /* of the largest process */
 };
 
+/* Returns the CPU time in microseconds of PID, which is dead, and stays so; 0 if it is not known.
+ */
+uint64_t children_cpu_us(pid_t pid);
+
 /* Reaps PID, which is dead, and adds its usage to *usage. Returns its wait status. */
 int children_reap(pid_t pid, struct children_usage *usage);
 

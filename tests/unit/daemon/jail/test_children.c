@@ -428,9 +428,11 @@ static int sum_what_a_process_has_used(void)
         _exit(use_resources() ? 42 : 1);
     }
     CHECK(pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+    uint64_t cpu_us = children_cpu_us(pid);
     int status = children_reap(pid, &usage);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
     CHECK(has_used(&usage, 2));
+    CHECK(cpu_us == usage.cpu_us && children_cpu_us(pid) == 0);
 
     /* CPU time is added to the old value; of memory the larger value counts. */
     struct children_usage before = usage;
