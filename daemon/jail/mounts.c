@@ -73,12 +73,24 @@ int mounts_enter(int fd, uint64_t pass)
     return syscall(SYS_setns, fd, CLONE_NEWNS, 0, 0, 0, pass) < 0 ? -errno : 0;
 }
 
+int mounts_pick(int mount, uint64_t pass)
+{
+    int context =
+        (int)syscall(SYS_fspick, mount, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH, 0, 0, pass);
+    return context < 0 ? -errno : context;
+}
+
+int mounts_forget(int context, uint64_t pass)
+{
+    /* The kernel drops such names whenever options are set, be it none. */
+    return configure(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, pass) < 0 ? -errno : 0;
+}
+
 int mounts_reconfigure(int mount, const struct mount_option *options, uint64_t pass)
 {
-    _cleanup_close_ int context =
-        (int)syscall(SYS_fspick, mount, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH, 0, 0, pass);
+    _cleanup_close_ int context = mounts_pick(mount, pass);
     if (context < 0)
-        return -errno;
+        return context;
     int r = set_options(context, options, pass);
     if (r < 0)
         return r;

@@ -36,6 +36,13 @@ int mounts_detach(const char *path, uint64_t pass);
 /* Moves the calling process into the mount namespace that FD refers to. */
 int mounts_enter(int fd, uint64_t pass);
 
-/* Changes the options of a file system, attached or not; OPTIONS NULL: none of them, but the kernel
- * forgets the names in it that nobody uses. */
+/* Opens the file system of MOUNT, attached or not, for mounts_forget(). The caller owns the
+ * descriptor. */
+int mounts_pick(int mount, uint64_t pass);
+
+/* Has the kernel forget the names that nobody uses in a file system. CONTEXT is of mounts_pick(),
+ * and may be used again. */
+int mounts_forget(int context, uint64_t pass);
+
+/* Changes the options of the file system of MOUNT, attached or not. */
 int mounts_reconfigure(int mount, const struct mount_option *options, uint64_t pass);

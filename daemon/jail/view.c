@@ -33,6 +33,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+/* After so long the kernel sets times of last access again (relatime). */
+#define DAY_S (24 * 60 * 60)
+/* So many milliseconds are more than a tick of the clock of inodes. Where /proc has no times of
+ * last access, none makes a difference. */
+#define TICKS_MAX 12
+
 #define PROC_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
@@ -314,6 +320,7 @@ int view_enter(struct view *view, const struct view_options *options, const char
         .own = TAKE_FD(own),
         .root = TAKE_FD(root),
         .proc = TAKE_FD(proc),
+        .names = -1,
         .pass = options->pass,
     };
     return 0;
@@ -338,6 +345,7 @@ int view_enter_twin(struct view *view, bool own_proc)
     view->own = close_fd(view->own);
     view->root = close_fd(view->root);
     view->proc = close_fd(view->proc);
+    view->names = close_fd(view->names);
     if (!own_proc)
         return 0;
     _cleanup_close_ int proc = new_proc("invisible", view->pass);
@@ -346,30 +354,59 @@ int view_enter_twin(struct view *view, bool own_proc)
         r = view->proc = new_proc("off", view->pass);
     if (r >= 0)
         r = mounts_detach("/proc", view->pass);
-    return r < 0 ? r : mounts_attach(proc, AT_FDCWD, "/proc", view->pass);
+    if (r == 0)
+        r = mounts_attach(proc, AT_FDCWD, "/proc", view->pass);
+    return r < 0 ? r : view_renew_proc(view);
 }
 
-/* Reads what the kernel keeps as long as the mount. The first who reads it after it was made, and
- * after each day, sets the time of last access. */
-static void read_lasting(int proc)
+/* Reads the link NAME of PROC. Returns whether that was later than it was made: as long as both
+ * fall into one tick of the clock, relatime dates it each time. */
+static bool date_link(int proc, const char *name)
 {
     char ignored[64];
-    (void)!readlinkat(proc, "self", ignored, sizeof(ignored));
-    (void)!readlinkat(proc, "thread-self", ignored, sizeof(ignored));
-    (void)syscall(SYS_getdents64, proc, ignored, sizeof(ignored));
+    struct stat st;
+    (void)!readlinkat(proc, name, ignored, sizeof(ignored));
+    if (fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return true;
+    return st.st_atim.tv_sec > st.st_mtim.tv_sec ||
+           (st.st_atim.tv_sec == st.st_mtim.tv_sec && st.st_atim.tv_nsec > st.st_mtim.tv_nsec);
 }
 
-int view_renew_proc(const struct view *view)
+/* Reads what the kernel keeps as long as the mount, which dates no directory. The first who reads
+ * it after it was made, and the first after each DAY_S, sets the time of last access. */
+static bool read_lasting(int proc)
 {
-    if (view->proc < 0)
-        return 0;
+    bool self = date_link(proc, "self");
+    return date_link(proc, "thread-self") && self;
+}
+
+/* Opens the jobs' /proc for its names, if it is not open, and reads what lasts. */
+static int read_proc(struct view *view, time_t now)
+{
+    static const struct timespec tick = {.tv_nsec = 1000000};
     _cleanup_close_ int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (proc < 0)
         return -errno;
-    read_lasting(proc);
-    /* The kernel drops every name that nobody uses from a file system whose options are set. To
-     * mount another one takes ten times as long, and a wait for all CPUs. */
-    return mounts_reconfigure(proc, NULL, view->pass);
+    for (int i = 0; i < TICKS_MAX && !read_lasting(proc); i++)
+        (void)nanosleep(&tick, NULL);
+    view->read = now;
+    if (view->names < 0)
+        view->names = mounts_pick(proc, view->pass);
+    return view->names < 0 ? view->names : 0;
+}
+
+int view_renew_proc(struct view *view)
+{
+    if (view->proc < 0)
+        return 0;
+    time_t now = time(NULL);
+    if (view->names < 0 || now < view->read || now - view->read >= DAY_S) {
+        int r = read_proc(view, now);
+        if (r < 0)
+            return r;
+    }
+    /* To mount another /proc takes ten times as long, and a wait for all CPUs. */
+    return mounts_forget(view->names, view->pass);
 }
 
 bool view_is_tmp(const char *path)

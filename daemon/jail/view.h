@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* User and group of the jail and its jobs inside the jail's user namespace. */
 #define VIEW_UID 1000
@@ -23,12 +24,14 @@ struct view {
     int root;      /* the view's root directory, writable; jobs see it read-only */
     int proc;      /* a /proc of the jail's pid namespace that hides no process, attached nowhere;
                       -1: there is none, and /proc is the host's */
+    int names;     /* of the jobs' /proc, for mounts_forget(); -1: not yet open */
+    time_t read;   /* when view_renew_proc() has read what the kernel dates once a day */
     uint64_t pass; /* see mounts.h */
 };
 
-#define VIEW_NULL                                     \
-    {                                                 \
-        .host = -1, .own = -1, .root = -1, .proc = -1 \
+#define VIEW_NULL                                                  \
+    {                                                              \
+        .host = -1, .own = -1, .root = -1, .proc = -1, .names = -1 \
     }
 
 struct view_options {
@@ -65,7 +68,7 @@ int view_enter_twin(struct view *view, bool own_proc);
  * kernel dates what belongs to no process, as /proc/sys/..., when it is looked up first, and so one
  * job could tell the next what it had looked up. Has no effect where /proc is the host's. On
  * failure, a negative errno, no job may follow. */
-int view_renew_proc(const struct view *view);
+int view_renew_proc(struct view *view);
 
 /* Returns whether the absolute PATH lies in /tmp of the view, by either of its names (/tmp,
  * /var/tmp). */

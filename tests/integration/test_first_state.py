@@ -197,6 +197,31 @@ def test_no_candidate_sees_what_others_looked_up_in_proc(client):
         assert result["verdict"] == "pass", result
 
 
+# What lasts as long as a /proc has a time of last access, which is set when it is read first.
+READ_PROC = """
+import os, time
+time.sleep(2)
+os.listdir("/proc"), os.readlink("/proc/self"), os.readlink("/proc/thread-self")
+found = []
+"""
+LATE = """
+import json, os
+made = os.lstat("/proc").st_ctime
+found = [path for path in ("/proc", "/proc/self", "/proc/thread-self") if os.lstat(path).st_atime - made > 1.5]
+"""
+
+
+def test_nobody_sees_when_others_have_read_proc(tmp_path):
+    daemon = Daemon(tmp_path, shape=make_shape(ALL_LAYERS), slots=1)
+    with daemon.connect() as client:
+        python(client, READ_PROC)
+        assert python(client, LATE + "print(json.dumps(found))") == []
+        for code in (READ_PROC, LATE):
+            result = client.run(code_exec(code))
+            assert result["verdict"] == "pass", result
+    assert daemon.stop() == 0, daemon.log()
+
+
 def test_no_job_sees_the_names_of_what_others_may_read(tmp_path):
     """The directories at which another job's paths were shown stayed, with their names."""
     look = "import json, os\nprint(json.dumps([sorted(os.listdir('/')), [p for p in %r if os.path.lexists(p)]]))"
