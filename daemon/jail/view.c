@@ -34,7 +34,7 @@
 #include <sys/syscall.h>
 
 /* After so long the kernel sets times of last access again (relatime). */
-#define DAY_S (24 * 60 * 60)
+#define DAY_S ((time_t)24 * 60 * 60)
 /* So many milliseconds are more than a tick of the clock of inodes. Where /proc has no times of
  * last access, none makes a difference. */
 #define TICKS_MAX 12
