@@ -11,7 +11,7 @@
 #define LOOK_AGAIN_US 1000
 
 /* Bytes that come between libmicrohttpd's run and the look are no sign; so many times they are. */
-#define UNTAKEN_MAX 4
+#define UNTAKEN_MAX 6
 
 void conn_deadline(struct conn *conn, uint64_t ms)
 {
@@ -93,10 +93,12 @@ static uint64_t count_unread(const struct conn *conn)
 
 void conn_check_taken(struct conn *conn)
 {
-    if (!conn->receives || !conn->exchange || count_unread(conn) == 0)
+    uint64_t unread = conn->receives && conn->exchange ? count_unread(conn) : 0;
+    if (unread == 0 || unread < conn->left)
         conn->untaken = 0;
     else if (++conn->untaken == UNTAKEN_MAX)
         conn_kill(conn);
+    conn->left = unread;
 }
 
 /* The client sends no more, but its request is not complete. What it did send may complete it: so

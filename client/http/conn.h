@@ -40,7 +40,8 @@ struct conn {
     bool receives;      /* the client has to send its next request, or the rest of one */
     bool sent_end;      /* ... but has said that it sends no more ... */
     uint64_t unread;    /* ... while so much was unread */
-    unsigned untaken;   /* looks in a row that found bytes which libmicrohttpd does not take */
+    unsigned untaken;   /* looks in a row that found bytes of which libmicrohttpd takes none ... */
+    uint64_t left;      /* ... and how many the last one found */
     bool suspended;
     bool dead;
     struct exchange *exchange; /* NULL between two requests */
@@ -62,8 +63,9 @@ void conn_receive(struct conn *conn, uint64_t ms);
 /* The client has nothing to send, and no time is set. */
 void conn_received(struct conn *conn);
 
-/* Looks whether libmicrohttpd takes what the client has sent of a request; it has just been run. If
- * several looks in a row find that it does not, it never will, and the connection ends. */
+/* Looks whether libmicrohttpd takes what the client has sent of a request; it has been run often
+ * since the last look. If several looks in a row find that it takes none, it never will, and the
+ * connection ends. */
 void conn_check_taken(struct conn *conn);
 
 void conn_suspend(struct conn *conn);

@@ -14,9 +14,13 @@
 
 /* libmicrohttpd reads at least so much of a request at once, if it is there. */
 #define READ_STEP ((size_t)1024)
-/* Runs of libmicrohttpd in vain, beyond those that read a header; and how long it rests then. */
+/* Runs of libmicrohttpd in vain, beyond those that read a header; and how long it rests then. A
+ * header that comes meanwhile takes longer by as much for each READ_STEP. */
 #define VAIN_RUNS_MAX 16
-#define REST_MS 50
+#define REST_MS 5
+
+/* How often to look for connections that are full, as long as there may be one. */
+#define LOOK_MS 50
 
 struct server {
     struct gateway *gateway;
@@ -24,7 +28,8 @@ struct server {
     struct MHD_Daemon *mhd;
     struct event *readable, *timer;
     bool ended; /* a connection has ended since libmicrohttpd last looked at its listening socket */
-    size_t vain_runs; /* runs of libmicrohttpd that it wanted at once and that led to nothing */
+    size_t vain_runs;  /* runs of libmicrohttpd that it wanted at once and that led to nothing */
+    int64_t looked_ms; /* when end_full() has looked last */
     void (*idle)(void *userdata);
     void *idle_userdata;
 };
@@ -37,6 +42,10 @@ struct server {
 static void end_full(struct server *server)
 {
     struct conn *conn;
+    int64_t now_ms = monotonic_ms();
+    if (now_ms - server->looked_ms < LOOK_MS)
+        return;
+    server->looked_ms = now_ms;
     for (enum conn_place place = 0; place < CONN_ENDING; place++) {
         TAILQ_FOREACH(conn, &server->crowd.of[place], link)
         {
@@ -46,15 +55,13 @@ static void end_full(struct server *server)
 }
 
 /* Counts runs that libmicrohttpd WANTS at once, though they lead to nothing. True: it has had as
- * many as it takes to read a header, and rests now. An event ends the rest. */
+ * many as it takes to read a header, and rests now: a connection may be full to the last byte. An
+ * event ends the rest. */
 static bool must_rest(struct server *server, bool wants, bool went_on)
 {
     size_t most = server->gateway->settings->header_bytes / READ_STEP + VAIN_RUNS_MAX;
     server->vain_runs = wants && !went_on ? server->vain_runs + 1 : 0;
-    if (server->vain_runs < most)
-        return false;
-    end_full(server);
-    return true;
+    return server->vain_runs >= most;
 }
 
 static void run(struct server *server)
@@ -64,7 +71,10 @@ static void run(struct server *server)
     server->ended = false;
     (void)MHD_run(server->mhd);
     bool is_due = MHD_get_timeout(server->mhd, &ms) == MHD_YES;
-    if (must_rest(server, is_due && ms == 0, server->gateway->parts != parts))
+    bool wants = is_due && ms == 0; /* so it does as long as a connection is full */
+    if (wants)
+        end_full(server);
+    if (must_rest(server, wants, server->gateway->parts != parts))
         ms = REST_MS;
     /* With as many connections as there may be, libmicrohttpd takes its listening socket out of its
      * epoll, and only its next run puts it back: without one, whoever waits would wait for somebody

@@ -84,11 +84,11 @@ def test_a_client_that_leaves_inside_a_body_gives_its_memory_back(start):
     wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 200, "the memory is given back")
 
 
-@pytest.mark.parametrize("size", [33_000, 100_000, 2_000_000])
-def test_a_chunk_whose_head_never_ends(start, size):
+@pytest.mark.parametrize("memory,size", [("32K", 33_000), ("32K", 100_000), ("32K", 2_000_000), ("1M", 2_000_000)])
+def test_a_chunk_whose_head_never_ends(start, memory, size):
     """Its extensions fill the memory of a connection, which waits for room for ever; with the window of the socket
-    full, the client could not even say that it leaves. Others are served meanwhile."""
-    gateway = start(*LONG)
+    full, the client could not even say that it leaves. Others are served meanwhile, and do not delay its end."""
+    gateway = start(*LONG, f"header_bytes={memory}")
     with gateway.connect() as sock, contextlib.suppress(ConnectionError):
         sock.sendall(head_of("POST", "/v1/jobs", kind=LINES, Transfer_Encoding="chunked") + b"5;" + b"a" * size)
         while gateway.connections():
@@ -111,6 +111,23 @@ def test_a_slow_chunk_beside_one_that_never_ends(start):
         head, answer = read_answer(slow)
         assert " 200 " in head and json.loads(answer)["stdout"] == "hi\n"
         assert read_to_end(endless) == b""
+
+
+def test_a_chunk_in_parts_beside_one_that_fills_the_memory(start):
+    """As long as a connection is full to the last byte, the memory of others is filled step by step."""
+    gateway = start(*LONG, "header_bytes=4K")
+    body = json.dumps(ECHO).encode()
+    head = head_of("POST", "/v1/jobs", kind="application/json", Transfer_Encoding="chunked")
+    with gateway.connect() as full:
+        full.sendall(head + b"5;" + b"a" * 3799)
+        wait_until(lambda: gateway.unread() == 0, "the memory is full")
+        for _ in range(5):
+            with gateway.connect() as sock:
+                sock.sendall(head + b"%x;" % len(body))
+                wait_until(lambda: gateway.unread() == 0, "the beginning of the request is read")
+                sock.sendall(b"e" * 2600 + b"\r\n" + body + b"\r\n0\r\n\r\n")
+                answer, result = read_answer(sock)
+                assert " 200 " in answer and json.loads(result)["stdout"] == "hi\n"
 
 
 def test_an_end_behind_a_whole_request_cuts_no_answer_that_is_there(start):
