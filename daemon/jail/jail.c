@@ -455,18 +455,6 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     return killed && r == 0 && hidden == 0 && left == 0;
 }
 
-/* Whether the program, which ended at once, may have waited for a CPU for as long as results can
- * tell. Reading how long costs the kernel more time than some programs run: skip it for those that
- * ran nearly all the time, and not in several processes or threads at once. */
-static bool may_have_waited(const struct jailed_job *job, uint64_t ended_ns)
-{
-    uint64_t took_ns = ended_ns - job->started_ns;
-    if (took_ns < NS_PER_MS)
-        return false;
-    uint64_t cpu_ns = children_cpu_us(job->pid) * 1000;
-    return MAX(took_ns, cpu_ns) - MIN(took_ns, cpu_ns) >= NS_PER_MS;
-}
-
 /* Waits for the program's end unless it HAS_ENDED, and enters its exit and usage into NOTICE.
  * Returns false if the jail must exit. */
 static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended,
@@ -484,7 +472,8 @@ static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended
         notice->evidence |= 1u << LIMIT_MEMORY;
     if (job->looks.met_full_disk)
         notice->evidence |= 1u << LIMIT_DISK;
-    bool matters = !has_ended || may_have_waited(job, notice->ended_ns);
+    bool matters =
+        !has_ended || run_delay_is_possible(job->pid, notice->ended_ns - job->started_ns);
     if (has_ended && matters)
         schedstat = run_delay_open(proc, job->pid);
     notice->run_delay_ns = matters ? run_delay_read(schedstat) : 0;

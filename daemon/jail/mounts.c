@@ -73,6 +73,11 @@ int mounts_enter(int fd, uint64_t pass)
     return syscall(SYS_setns, fd, CLONE_NEWNS, 0, 0, 0, pass) < 0 ? -errno : 0;
 }
 
+static int reconfigure(int context, uint64_t pass)
+{
+    return configure(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, pass) < 0 ? -errno : 0;
+}
+
 int mounts_pick(int mount, uint64_t pass)
 {
     int context =
@@ -83,7 +88,7 @@ int mounts_pick(int mount, uint64_t pass)
 int mounts_forget(int context, uint64_t pass)
 {
     /* The kernel drops such names whenever options are set, be it none. */
-    return configure(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, pass) < 0 ? -errno : 0;
+    return reconfigure(context, pass);
 }
 
 int mounts_reconfigure(int mount, const struct mount_option *options, uint64_t pass)
@@ -92,7 +97,5 @@ int mounts_reconfigure(int mount, const struct mount_option *options, uint64_t p
     if (context < 0)
         return context;
     int r = set_options(context, options, pass);
-    if (r < 0)
-        return r;
-    return configure(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, pass) < 0 ? -errno : 0;
+    return r < 0 ? r : reconfigure(context, pass);
 }

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_delay.h"
+#include "children.h"
+
+#include "daemon/base/clock.h"
+#include "proto/util.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+bool run_delay_is_possible(pid_t pid, uint64_t took_ns)
+{
+    if (took_ns < NS_PER_MS)
+        return false;
+    uint64_t cpu_ns = children_cpu_us(pid) * 1000;
+    return MAX(took_ns, cpu_ns) - MIN(took_ns, cpu_ns) >= NS_PER_MS;
+}
 
 int run_delay_open(int proc, pid_t pid)
 {

@@ -2,8 +2,14 @@
 #pragma once
 /* How long a process was runnable without a CPU. */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* Whether PID, a zombie, which took TOOK_NS, may have waited for as long as results can tell, a
+ * millisecond. To read how long costs the kernel more time than some programs run: those that ran
+ * nearly all the time, and not in several processes or threads at once, can be spared. */
+bool run_delay_is_possible(pid_t pid, uint64_t took_ns);
 
 /* Opens the file in which the kernel tells how long PID waited for a CPU, beneath PROC: a directory
  * that hides no process, or -1 for /proc. The caller owns the descriptor; -1 if there is none. */

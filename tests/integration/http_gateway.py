@@ -30,6 +30,12 @@ def need_gateway():
         pytest.skip("this build has no rubricd-http (-Dhttp=disabled)", allow_module_level=True)
 
 
+def tcp_lines(field, port):
+    """Returns the lines of /proc/net/tcp, in fields, whose address in FIELD (1: the own, 2: the other) has PORT."""
+    lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
+    return [line for line in lines if line[field].endswith(f":{port:04X}")]
+
+
 class Gateway:
     """A rubricd-http in front of the daemon at SOCKET, on a port that the kernel chooses."""
 
@@ -93,18 +99,15 @@ class Gateway:
     def sockets(self):
         """Returns the lines of /proc/net/tcp of its connections that it has not closed, whether or not its client
         has."""
-        place = f":{self.port:04X}"
-        lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
-        return [line for line in lines if line[1].endswith(place) and line[3] in ("01", "08")]
+        return [line for line in tcp_lines(1, self.port) if line[3] in ("01", "08")]
 
     def connections(self):
         return len(self.sockets())
 
     def unread(self):
         """Returns the bytes that clients have sent and that it has not read; those that are on their way count."""
-        place = f":{self.port:04X}"
-        lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
-        to_send = sum(int(line[4].partition(":")[0], 16) for line in lines if line[2].endswith(place))
+        # In this order: what has left the clients' queues by the first look is in its own by the second.
+        to_send = sum(int(line[4].partition(":")[0], 16) for line in tcp_lines(2, self.port))
         return to_send + sum(int(line[4].partition(":")[2], 16) for line in self.sockets())
 
     def stop(self):

@@ -197,7 +197,8 @@ def test_no_candidate_sees_what_others_looked_up_in_proc(client):
         assert result["verdict"] == "pass", result
 
 
-# What lasts as long as a /proc has a time of last access, which is set when it is read first.
+# The kernel sets the time of last access of these links when somebody reads them first, and keeps it as long as
+# the /proc is mounted.
 READ_PROC = """
 import os, time
 time.sleep(2)
