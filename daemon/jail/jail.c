@@ -445,7 +445,7 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
         complain("paths shown to a job could not be hidden again", -hidden);
     /* Nothing of the host lies in the directory now, and nobody writes there. */
     if (job->collected >= 0)
-        notice->collect_error = killed && hidden == 0 ? collect(jail, job) : EBUSY;
+        notice->collect_error = !killed ? ECHILD : hidden < 0 ? EBUSY : collect(jail, job);
     int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);

@@ -282,7 +282,8 @@ struct link_notice {
     int32_t pid;           /* STARTED: pid in the jail's pid namespace, for people */
     int32_t error;         /* FAILED: errno; ENDED: ENOSPC if the host had no room for files; 0 */
     int32_t wait_status;   /* ENDED: as wait(2) gives it */
-    int32_t collect_error; /* ENDED: a positive errno: not all files could be collected; 0 */
+    int32_t collect_error; /* ENDED: a positive errno: not all files could be collected, ECHILD:
+                            * since processes are left that may change them; 0 */
     uint32_t leftover;   /* ENDED, FAILED: 1: something could not be removed, and the jail exits */
     uint32_t layers;     /* READY: bits of enum layer: layers in force */
     uint32_t warm;       /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */

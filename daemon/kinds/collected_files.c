@@ -191,7 +191,7 @@ int collected_files_print(int fd, int error, char *const *patterns, size_t max,
         r = read_entries(account, &collected, patterns);
     if (r == 0)
         r = print_entries(account);
-    if (r == 0)
+    if (r == 0 && error != ECHILD) /* nobody has looked then */
         print_missing(account, patterns);
     int finished = finish(account, ret);
     return r < 0 ? r : finished;

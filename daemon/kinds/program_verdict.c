@@ -7,6 +7,7 @@
 #include "proto/utf8.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -222,6 +223,8 @@ static const char *why_no_artefact(const struct slot_result *result, bool has_fi
         return "the compiler made too many files";
     if (result->collect_error == ENAMETOOLONG)
         return "the compiler made a file with too long a name";
+    if (result->collect_error == ECHILD)
+        return "the compiler left processes that took too long to end";
     bool is_whole = result->collect_error == 0; /* else a shortage may be why there is nothing */
     return has_file || !is_whole ? NULL : "the compiler made nothing to run";
 }

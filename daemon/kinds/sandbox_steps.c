@@ -7,6 +7,7 @@
 #include "proto/utf8.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ struct sandbox_steps {
     int carried;              /* the files that it finds; -1: those of the job */
     struct printer told;      /* what the steps before it did: an array that is not closed */
     size_t output_left;       /* bytes of output that may still be told */
-    bool left_too_much;       /* for the next step, which therefore does not follow */
+    int cannot_follow;        /* an errno: why the next step does not find all files; 0: it does */
 };
 
 static const char *const everything[] = {"*", NULL};
@@ -114,7 +115,7 @@ int sandbox_steps_next(struct kind_plan *plan, const struct job_spec *spec, void
     if (!outcome.success && !step->may_fail)
         return 0;
     if (result->collect_error != 0) {
-        steps->left_too_much = true;
+        steps->cannot_follow = result->collect_error;
         return 0;
     }
     tell(&steps->told, result, &outcome, &steps->output_left);
@@ -126,15 +127,19 @@ int sandbox_steps_next(struct kind_plan *plan, const struct job_spec *spec, void
     return 1;
 }
 
-/* Makes the outcome of a program that left too much that of one that exceeded its disk. */
-static int blame_disk(struct outcome *outcome)
+/* Makes the outcome of a program that left too much that of one that exceeded its disk, and that of
+ * one whose processes took too long to die (WHY is ECHILD) a failure. */
+static int blame_what_is_left(struct outcome *outcome, int why)
 {
-    char *summary = strdup("sandbox limit exceeded: disk");
+    bool is_alive = why == ECHILD;
+    char *summary = strdup(is_alive ? "sandbox left processes that took too long to end"
+                                    : "sandbox limit exceeded: disk");
     if (!summary)
         return -ENOMEM;
     free(outcome->summary);
     outcome->summary = summary;
-    outcome->limit = LIMIT_DISK;
+    if (!is_alive)
+        outcome->limit = LIMIT_DISK;
     outcome->success = false;
     return 0;
 }
@@ -150,7 +155,8 @@ int sandbox_steps_judge(const struct kind_run *run, struct judgement *ret)
     const struct sandbox_steps *steps = run->kept;
     size_t output_left = steps->output_left;
     struct printer printer = PRINTER_NULL;
-    int r = steps->left_too_much ? blame_disk(run->outcome) : 0;
+    int why = steps->cannot_follow;
+    int r = why != 0 ? blame_what_is_left(run->outcome, why) : 0;
     if (r < 0 || steps->told.failed)
         return -ENOMEM;
     printer_bytes(&printer, &steps->told.text);

@@ -58,5 +58,6 @@ struct slot_result {
     struct link_candidate candidate; /* the other program of a joined pair; `cpu_us` has its time,
                                       * and `out` is what it wrote to stderr */
     int collect_error; /* why files are missing among these, an errno: EFBIG: they have more bytes
-                        * than `collect_max`; E2BIG: there are too many; or another. 0: none are */
+                        * than `collect_max`; E2BIG: there are too many; ECHILD: the job left
+                        * processes that took too long to die; or another. 0: none are */
 };

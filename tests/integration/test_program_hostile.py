@@ -3,9 +3,12 @@
 and its files, right outputs of programs that end badly, outputs made to mislead, and inputs that are written to."""
 
 import base64
+import os
+import signal
+from pathlib import Path
 
 import pytest
-from conftest import open_up
+from conftest import open_up, wait_until
 
 # What a program may do by its compiler: this compiler executes the program as a script.
 BUILDS = """[language]
@@ -58,7 +61,7 @@ def got(result):
 # While it is compiled
 
 LEAVES_MUCH = r"""
-import os, signal, socket, time
+import ctypes, os, signal, socket, time
 secrets = []
 for pid in filter(str.isdigit, os.listdir("/proc")):
     for name in ("environ", "cmdline"):
@@ -98,9 +101,11 @@ open("seen.txt", "w").write(f"{found}")
 for each in range(3):
     if os.fork() == 0:
         os.setsid()
-        open("/proc/self/comm", "w").write("lingers")
+        ctypes.CDLL(None).prctl(15, b"lingers") # PR_SET_NAME
         os.closerange(0, 3)
         end = time.monotonic() + 60
+        while os.path.exists("build.py"): # until then it is part of the compiler, which may make what it likes
+            time.sleep(0.001)
         while time.monotonic() < end:
             for name in ("main", "/work/main", "seen.txt", "/work/seen.txt"):
                 try: open(name, "w").write("#!/bin/sh\necho changed\n")
@@ -119,6 +124,89 @@ def test_what_runs_at_compile_time_leaves_nothing_but_the_artefact(builder):
     assert verdicts(result) == ["wrong_answer"] * 3, result
     assert got(result) == ["clean  0"] * 3
     assert daemon.leftovers() == []
+
+
+# Its child cannot die while the test holds it; it ends when the test says so.
+LEAVES_THE_UNDYING = """
+import ctypes, os, signal
+signal.signal(signal.SIGUSR1, lambda *_: os._exit(0))
+if os.fork() == 0:
+    os.setsid()
+    ctypes.CDLL(None).prctl(15, b"undying") # PR_SET_NAME
+while True:
+    signal.pause()
+"""
+
+
+def named(comm):
+    """Returns the processes of that name, of all namespaces."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and (process / "comm").read_text() == f"{comm}\n":
+                found.append(int(process.name))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+@pytest.fixture(name="freezer")
+def make_freezer():
+    """A control group whose processes can be held, so that not even SIGKILL ends them."""
+    place = Path("/sys/fs/cgroup/freezer")
+    if not os.access(place / "cgroup.procs", os.W_OK):
+        pytest.skip("no freezer among the control groups (v1), or no right to use it")
+    group = place / f"rubricd-test-{os.getpid()}"
+    group.mkdir()
+    yield group
+    (group / "freezer.state").write_text("THAWED")
+    wait_until(lambda: not (group / "cgroup.procs").read_text(), what="the end of the frozen process")
+    group.rmdir()
+
+
+WHO_LEAVES = {
+    "compiler": program(LEAVES_THE_UNDYING, [{"input": "", "output": ""}], "builds"),
+    "test": program(
+        f"import os; open('main', 'w').write('#!/usr/bin/python3\\n' + {LEAVES_THE_UNDYING!r}); os.chmod('main', 0o755)",
+        [{"input": "", "output": ""}],
+        "builds",
+        collect=["main"],
+    ),
+    "step": {
+        "kind": "sandbox",
+        "steps": [{"argv": ["/usr/bin/python3", "-c", LEAVES_THE_UNDYING]}, {"argv": ["/bin/true"]}],
+        "collect": ["main"],
+    },
+}
+
+
+@pytest.mark.parametrize("who", WHO_LEAVES)
+def test_processes_that_do_not_die_are_no_way_out_of_a_verdict(builder, freezer, who):
+    """None of them ends in an error, which statistics would leave out, nor is a file taken that may still change."""
+    daemon, client = builder
+    client.submit("undying", WHO_LEAVES[who])
+    undying = wait_until(lambda: named("undying"), what="a process of the job")
+    (freezer / "cgroup.procs").write_text(str(undying[0]))
+    (freezer / "freezer.state").write_text("FROZEN")
+    wait_until(lambda: (freezer / "freezer.state").read_text() == "FROZEN\n", what="its standstill")
+    parent = int(Path(f"/proc/{undying[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    os.kill(parent, signal.SIGUSR1)
+    result = client.recv_answer("undying")
+    assert result["type"] == "result", result
+    if who == "compiler":
+        assert result["verdict"] == "compile_error", result
+        assert result["compile"]["output"] == "the compiler left processes that took too long to end"
+    else:
+        assert (result["files"], result["left_out"], result["files_complete"]) == ([], [], False), result
+    if who == "test":
+        assert result["verdict"] == "pass", result
+    if who == "step":
+        assert len(result["steps"]) == 1 and not result["outcome"]["success"], result
+        assert result["outcome"]["summary"] == "sandbox left processes that took too long to end"
+    (freezer / "freezer.state").write_text("THAWED")
+    good = "import os; open('main', 'w').write('#!/bin/sh\\necho 2\\n'); os.chmod('main', 0o755)"
+    assert client.run(program(good, [{"input": "", "output": "2"}], "builds"))["verdict"] == "pass"
+    wait_until(lambda: daemon.leftovers() == [], what="a clean slot")
 
 
 MAKES = {

@@ -371,6 +371,9 @@ static void test_compile_errors(void **state)
         {0, E2BIG, SLOT_KILL_NONE, "", "compiler: exit status 0: the compiler made too many files"},
         {0, ENAMETOOLONG, SLOT_KILL_NONE, "",
          "compiler: exit status 0: the compiler made a file with too long a name"},
+        {0, ECHILD, SLOT_KILL_NONE, "",
+         "compiler: exit status 0: the compiler left processes that took too long to end"},
+        {SIGKILL, ECHILD, SLOT_KILL_DEADLINE, "", "compiler: limit exceeded: wall_clock"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
