@@ -276,6 +276,7 @@ static bool answer_question(struct jail *jail, struct jailed_job *job, uint64_t 
     struct link_notice notice = {.type = LINK_TIMES, .job_no = job_no, .run_delay_ns = UINT64_MAX};
     struct tree_time time;
     notice.is_second = twin_runs_second(&jail->twin);
+    notice.candidate.ended_ns = job->joined.ended_ns;
     if (job_no != job->number)
         return true;
     uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
@@ -328,13 +329,14 @@ static bool hear_supervisor(struct jail *jail, struct jailed_job *job)
     return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
-/* Looks whether JOB keeps its limits, and ends it if not. Returns after how many milliseconds to
- * look again; -1: never. */
-static int look_at_limits(const struct jail *jail, struct jailed_job *job)
+/* Looks whether JOB keeps its limits, and ends it if not; but not once one of the COUNT descriptors
+ * UNTIL is ready. Returns after how many milliseconds to look again; -1: never. */
+static int look_at_limits(const struct jail *jail, struct jailed_job *job, struct pollfd *until,
+                          nfds_t count)
 {
     bool took_too_much = job->looks.took_too_much;
     int ms = looks_take(&job->looks, &jail->enclosure.work, jail->enclosure.view.proc,
-                        twin_except(&jail->twin));
+                        twin_except(&jail->twin), until, count);
     if (job->looks.took_too_much && !took_too_much) {
         if (job->is_command)
             kept_stop_all();
@@ -355,7 +357,7 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
     };
     int n;
     do {
-        n = poll(fds, ARRAY_SIZE(fds), look_at_limits(jail, job));
+        n = poll(fds, ARRAY_SIZE(fds), look_at_limits(jail, job, fds, ARRAY_SIZE(fds) - 1));
         if (n > 0 && fds[3].revents) {
             joined_drop(joined);
             fds[3].fd = joined_unread(joined);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "joined.h"
 
+#include "daemon/base/clock.h"
 #include "proto/util.h"
 
 #include <assert.h>
@@ -35,6 +36,7 @@ void joined_note_candidate(struct joined *joined)
     ssize_t n = read(joined->ends.status, &status, sizeof(status));
     bool ended_well = n == (ssize_t)sizeof(status) && status == 0;
     joined->is_candidate_over = true;
+    joined->ended_ns = clock_now_ns();
     joined->was_first = !joined->is_program_over;
     joined->ends.status = close_fd(joined->ends.status);
     if (!ended_well)
@@ -77,6 +79,7 @@ void joined_end(struct joined *joined, struct link_candidate *ret)
         *ret = (struct link_candidate){
             .end = joined->is_candidate_over ? LINK_CANDIDATE_ENDED : LINK_CANDIDATE_STOPPED,
             .was_first = joined->was_first,
+            .ended_ns = joined->ended_ns,
         };
     twin_ends_close(&joined->ends);
     joined->drain = close_fd(joined->drain);

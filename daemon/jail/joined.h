@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct joined {
@@ -26,6 +27,7 @@ struct joined {
     bool is_failed;         /* and not well */
     bool is_candidate_over; /* the other one has, or it never ran */
     bool was_first;         /* and the jail saw that first */
+    uint64_t ended_ns;      /* when it saw that; 0: it has not */
     struct twin_ends ends;  /* the status tells so; -1: it has */
     int drain;              /* takes what nobody reads; -1: nothing was dropped yet */
     size_t dropped;         /* bytes to the candidate */

@@ -87,16 +87,17 @@ void kept_stop_all(void)
         (void)kill(-1, SIGKILL);
 }
 
-/* Kills the processes that live if they use too much. Returns after how many milliseconds to look
- * again; -1: never. */
-static int look(struct kept *kept, const struct enclosure *enclosure)
+/* Kills the processes that live if they use too much; does not look for long once UNTIL is ready.
+ * Returns after how many milliseconds to look again; -1: never. */
+static int look(struct kept *kept, const struct enclosure *enclosure, struct pollfd *until)
 {
     uint64_t began_ns = clock_now_ns();
     if (!reap(kept))
         return -1;
     uint64_t idle_ns = used_ns(kept, enclosure) - kept->idle_used_ns;
     bool takes_too_much =
-        kept->memory_bytes > 0 && tree_memory_exceeds(enclosure->view.proc, 0, kept->memory_bytes);
+        kept->memory_bytes > 0 &&
+        tree_memory_exceeds(enclosure->view.proc, 0, kept->memory_bytes, until, 1);
     if (takes_too_much || (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
         kept_kill();
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
@@ -109,7 +110,7 @@ void kept_wait(struct kept *kept, const struct enclosure *enclosure, int link)
     if (!kept->is_on)
         return;
     for (;;) {
-        int n = poll(&fd, 1, look(kept, enclosure));
+        int n = poll(&fd, 1, look(kept, enclosure, &fd));
         if (n > 0 || (n < 0 && errno != EINTR))
             return;
     }

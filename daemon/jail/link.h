@@ -273,6 +273,7 @@ struct link_candidate {
     int32_t wait_status;
     uint32_t met_full_disk; /* 1: its tmpfs was full */
     uint64_t cpu_us, max_rss_bytes;
+    uint64_t ended_ns; /* when the jail saw its end; 0: it has not */
 };
 
 struct link_notice {

@@ -11,7 +11,7 @@
 #define LOOK_SHARE 20
 
 static int look(struct looks *looks, const struct work *work, int proc,
-                struct tree_time_except twin)
+                struct tree_time_except twin, struct pollfd *until, nfds_t count)
 {
     bool bounds_memory = looks->memory_bytes > 0 && !looks->took_too_much;
     looks->met_full_disk = looks->met_full_disk || work_is_full(work);
@@ -23,7 +23,8 @@ static int look(struct looks *looks, const struct work *work, int proc,
         return knows_all ? -1 : (int)LOOK_MS;
     uint64_t began_ns = clock_now_ns();
     if (bounds_memory)
-        looks->took_too_much = tree_memory_exceeds(proc, twin.pid, looks->memory_bytes);
+        looks->took_too_much =
+            tree_memory_exceeds(proc, twin.pid, looks->memory_bytes, until, count);
     /* Not at the first look already: most jobs that last until then are over before the second. */
     if (looks->known.is_on && began_ns - looks->known.looked_ns >= LOOK_MS / 2 * NS_PER_MS)
         tree_known_look(&looks->known, proc, twin);
@@ -31,12 +32,13 @@ static int look(struct looks *looks, const struct work *work, int proc,
     return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
 }
 
-int looks_take(struct looks *looks, const struct work *work, int proc, struct tree_time_except twin)
+int looks_take(struct looks *looks, const struct work *work, int proc, struct tree_time_except twin,
+               struct pollfd *until, nfds_t count)
 {
     uint64_t now_ns = clock_now_ns();
     if (now_ns < looks->next_ns)
         return (int)((looks->next_ns - now_ns) / NS_PER_MS) + 1;
-    int ms = look(looks, work, proc, twin);
+    int ms = look(looks, work, proc, twin, until, count);
     looks->next_ns = ms < 0 ? 0 : clock_now_ns() + (uint64_t)ms * NS_PER_MS;
     return ms;
 }

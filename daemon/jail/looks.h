@@ -7,6 +7,7 @@
 #include "tree_known.h"
 #include "work.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,7 +23,8 @@ struct looks {
 };
 
 /* Looks if it is time to, at WORK and at the processes that PROC shows, without those of the jail
- * and TWIN itself. Returns after how many milliseconds to look again; -1: there is nothing more to
- * find out. The caller ends a tree that took too much. */
-int looks_take(struct looks *looks, const struct work *work, int proc,
-               struct tree_time_except twin);
+ * and TWIN itself; but no longer at these once one of the COUNT descriptors UNTIL is ready. Returns
+ * after how many milliseconds to look again; -1: there is nothing more to find out. The caller ends
+ * a tree that took too much. */
+int looks_take(struct looks *looks, const struct work *work, int proc, struct tree_time_except twin,
+               struct pollfd *until, nfds_t count);

@@ -75,7 +75,9 @@ static uint64_t in_proportion(int proc, long thread, const char *status)
     return line_of(text, "\nPss:") + line_of(text, "\nSwapPss:") + tables;
 }
 
-static uint64_t sum(int proc, pid_t twin, uint64_t (*of)(int proc, long thread, const char *status))
+/* Returns 0 if it is not to go on. */
+static uint64_t sum(int proc, pid_t twin, uint64_t (*of)(int proc, long thread, const char *status),
+                    struct pollfd *until, nfds_t count)
 {
     char status[STATUS_MAX];
     uint64_t bytes = 0;
@@ -85,11 +87,14 @@ static uint64_t sum(int proc, pid_t twin, uint64_t (*of)(int proc, long thread, 
         long thread = pid > 1 && pid != twin ? read_living(proc, pid, status) : 0;
         if (thread > 0)
             bytes += of(proc, thread, status);
+        if (thread > 0 && count > 0 && poll(until, count, 0) > 0)
+            return 0;
     }
     return bytes;
 }
 
-bool tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes)
+bool tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes, struct pollfd *until, nfds_t count)
 {
-    return sum(proc, twin, resident) > bytes && sum(proc, twin, in_proportion) > bytes;
+    return sum(proc, twin, resident, NULL, 0) > bytes &&
+           sum(proc, twin, in_proportion, until, count) > bytes;
 }

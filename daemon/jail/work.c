@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "work.h"
+#include "disk.h"
 #include "link.h"
 #include "mounts.h"
 #include "wipe.h"
@@ -19,10 +20,6 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
-/* One inode per page of the size limit, with room for a few small files at least. */
-#define BYTES_PER_INODE 4096
-#define INODES_MIN 256
-#define INODES_MAX 65536
 /* Size of the tmpfs until the first job names its limit. */
 #define SIZE_AT_FIRST (UINT64_C(1) << 20)
 
@@ -53,11 +50,10 @@ struct bounds {
 
 static void make_bounds(struct bounds *bounds, uint64_t size)
 {
-    uint64_t inodes = MIN(MAX(size / BYTES_PER_INODE, (uint64_t)INODES_MIN), (uint64_t)INODES_MAX);
     (void)snprintf(bounds->size, sizeof(bounds->size), "%llu", (unsigned long long)size);
     /* The tmpfs's own directories do not count against the job. */
     (void)snprintf(bounds->inodes, sizeof(bounds->inodes), "%llu",
-                   (unsigned long long)inodes + WORK_DIRECTORIES + 1);
+                   (unsigned long long)disk_inodes(size) + WORK_DIRECTORIES + 1);
     bounds->options[0] = (struct mount_option){"size", bounds->size};
     bounds->options[1] = (struct mount_option){"nr_inodes", bounds->inodes};
     bounds->options[2] = (struct mount_option){NULL, NULL};

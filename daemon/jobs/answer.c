@@ -113,6 +113,14 @@ static bool is_no_program(const struct slot_result *result)
     return false;
 }
 
+/* The same of a program on the job's own disk. EIO: it names an interpreter beyond its own end, or
+ * one that is shorter than a header. */
+static bool is_no_made_program(const struct slot_result *result)
+{
+    return is_no_program(result) || (result->end == SLOT_END_NOT_STARTED &&
+                                     result->stage == LINK_STAGE_EXEC && result->error == EIO);
+}
+
 /* Tells whether execve() failed because of the program that the client named. */
 static bool is_clients_program(const struct job *job, const struct slot_result *result)
 {
@@ -124,7 +132,7 @@ static bool is_clients_program(const struct job *job, const struct slot_result *
 static bool is_jobs_program(const struct job *job, const struct slot_result *result)
 {
     const struct kind_ops *kind = kind_ops_get(job->spec->kind);
-    return kind->made_program && kind->made_program(job->kept) && is_no_program(result);
+    return kind->made_program && kind->made_program(job->kept) && is_no_made_program(result);
 }
 
 static int answer_verdict(const struct job *job, const struct slot_result *result,

@@ -214,10 +214,11 @@ static int has_file(int fd)
     return r;
 }
 
-/* Says why a compiler that ended well has made nothing to run. NULL: it has, as HAS_FILE says. */
-static const char *why_no_artefact(const struct slot_result *result, bool has_file)
+/* Says why a compiler that ended well has made nothing to run. NULL: it has, as HAS_FILE and FITS
+ * say. */
+static const char *why_no_artefact(const struct slot_result *result, bool has_file, bool fits)
 {
-    if (result->collect_error == EFBIG)
+    if (result->collect_error == EFBIG || (result->collect_error == 0 && !fits))
         return "what the compiler made is larger than disk_bytes of the tests";
     if (result->collect_error == E2BIG)
         return "the compiler made too many files";
@@ -285,8 +286,12 @@ int program_take_compiler(struct program_run *run, struct program_unit *unit,
     int found = has_file(result->collected);
     if (found < 0)
         return not_kept(found, ret_code, fault);
+    int fits = collected_fit(result->collected, unit->limits.of[LIMIT_DISK], run->caller.length);
+    if (fits < 0)
+        return not_kept(fits, ret_code, fault);
     int r = outcome_from_result(result, result->limits, &outcome);
-    const char *why = r == 0 && outcome.success ? why_no_artefact(result, found > 0) : NULL;
+    const char *why =
+        r == 0 && outcome.success ? why_no_artefact(result, found > 0, fits > 0) : NULL;
     bool failed = r == 0 && (why || !outcome.success);
     if (failed && unit == &run->checker)
         return refuse_checker(run, result, &outcome, why, ret_code, fault);
@@ -477,13 +482,13 @@ static void deinit_interaction(struct interaction *interaction)
     outcome_deinit(&interaction->of_interactor);
 }
 
-/* Which program a limit of both was met by: time by the program while it runs, output by who wrote
- * more. */
+/* Which program a limit of both was met by: time by the program while it runs, and if it ended too
+ * late; output by who wrote more. */
 static bool is_programs_limit(const struct slot_result *result, bool has_ended)
 {
     if (result->killed == SLOT_KILL_OUTPUT)
         return result->out->length >= result->err->length;
-    return !has_ended;
+    return !has_ended || result->candidate.ended_ns > result->program_by_ns;
 }
 
 static int split(const struct program_run *run, const struct slot_result *result,

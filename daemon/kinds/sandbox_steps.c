@@ -114,10 +114,10 @@ int sandbox_steps_next(struct kind_plan *plan, const struct job_spec *spec, void
         return out_of_memory(ret_code, fault);
     if (!outcome.success && !step->may_fail)
         return 0;
-    if (result->collect_error != 0) {
-        steps->cannot_follow = result->collect_error;
+    int fits = collected_fit(result->collected, step[1].limits.of[LIMIT_DISK], 0);
+    steps->cannot_follow = result->collect_error ? result->collect_error : fits == 0 ? EFBIG : 0;
+    if (steps->cannot_follow != 0)
         return 0;
-    }
     tell(&steps->told, result, &outcome, &steps->output_left);
     r = carry(steps, result, ret_code, fault);
     if (r < 0)

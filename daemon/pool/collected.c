@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collected.h"
 
+#include "daemon/jail/disk.h"
 #include "proto/util.h"
 
 #include <assert.h>
@@ -98,6 +99,35 @@ int collected_next(struct collected *collected, struct collected_file *ret)
     at += header.name_length + (is_left_out ? 0 : header.size);
     collected->at = (size_t)(at - collected->records);
     return 1;
+}
+
+/* How many directories the name of FILE needs beyond those that AFTER's has. */
+static uint64_t new_directories(const struct collected_file *file,
+                                const struct collected_file *after)
+{
+    uint64_t count = 0;
+    bool is_shared = true;
+    for (size_t i = 0; i < file->name_length; i++) {
+        is_shared = is_shared && i < after->name_length && file->name[i] == after->name[i];
+        count += file->name[i] == '/' && !is_shared;
+    }
+    return count;
+}
+
+int collected_fit(int fd, uint64_t disk_bytes, uint64_t beside)
+{
+    _cleanup_collected_ struct collected collected = COLLECTED_NULL;
+    struct collected_file file, before = {.name_length = 0};
+    uint64_t pages = disk_pages(beside), inodes = beside > 0;
+    int r = collected_init(&collected, fd);
+    while (r >= 0 && (r = collected_next(&collected, &file)) > 0) {
+        if (file.is_left_out)
+            continue;
+        pages += disk_pages(file.size);
+        inodes += 1 + new_directories(&file, &before);
+        before = file;
+    }
+    return r < 0 ? r : pages <= disk_pages(disk_bytes) && inodes <= disk_inodes(disk_bytes);
 }
 
 void collected_deinit(struct collected *collected)

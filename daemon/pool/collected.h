@@ -50,6 +50,11 @@ int collected_init(struct collected *collected, int fd);
 /* Gives the next file. 1; 0 at the end; -EPROTO if the jail has not written what it should. */
 int collected_next(struct collected *collected, struct collected_file *ret);
 
+/* Tells whether the files in FD, which is sealed, have room on a job's disk of DISK_BYTES
+ * (jail/disk.h) beside a file of BESIDE bytes (0: none): 1 or 0, or a negative errno. Files of one
+ * directory that do not follow each other count it twice. */
+int collected_fit(int fd, uint64_t disk_bytes, uint64_t beside);
+
 void collected_deinit(struct collected *collected);
 #define _cleanup_collected_ _cleanup_(collected_deinit)
 

@@ -45,6 +45,8 @@ struct slot_result {
     uint64_t run_delay_ns;         /* UINT64_MAX: not known */
     unsigned deadline_moves;       /* how often its deadline moved, since others had the CPUs */
     uint64_t deadline_ms;          /* the final limit, of wall clock; 0: it did not move */
+    uint64_t program_by_ns;        /* when the time of the first program was over, which of a pair
+                                    * is the candidate; the interactor may have had longer */
     unsigned evidence;             /* 1u << enum limit: the job certainly met this limit (a cgroup
                                     * event, a full tmpfs) */
     bool warm;                     /* it ran in the jail's waiting interpreter */

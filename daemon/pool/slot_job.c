@@ -219,6 +219,7 @@ void slot_job_start(struct slot_job *job, uint64_t started_ns, int pidfd)
     job->program_pidfd = pidfd;
     job->result.started_ns = clock_plausible_ns(started_ns, job->sent_ns);
     job->deadline_ns = job->result.started_ns + job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
+    job->result.program_by_ns = job->deadline_ns;
 }
 
 int slot_job_watch(struct slot_job *job, struct event_base *base, event_callback_fn on_exit,
@@ -266,7 +267,7 @@ static void note_collected(struct slot_job *job, const struct link_notice *notic
 }
 
 /* Takes over what became of the candidate of a joined pair. If that could not be started, it may be
- * the program's own fault; everything else is the host's. */
+ * the program's own fault (EIO: its interpreter is cut off); everything else is the host's. */
 static void note_candidate(struct slot_job *job, const struct link_candidate *candidate)
 {
     if (!job->is_joined)
@@ -275,7 +276,7 @@ static void note_candidate(struct slot_job *job, const struct link_candidate *ca
     bool is_known =
         candidate->end == LINK_CANDIDATE_ENDED || candidate->end == LINK_CANDIDATE_STOPPED ||
         (candidate->end == LINK_CANDIDATE_FAILED && candidate->stage == LINK_STAGE_EXEC &&
-         candidate->error > 0 && !is_shortage(candidate->error));
+         candidate->error > 0 && (candidate->error == EIO || !is_shortage(candidate->error)));
     if (is_known)
         return;
     job->result.lost = "second program";
@@ -407,12 +408,27 @@ enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t n
     return SLOT_KILL_NONE;
 }
 
+/* Gives the interactor of a pair a time of its own, once, if the program has ended within its own:
+ * otherwise a program could end so late that the interactor fails for it. */
+static bool gives_time(struct slot_job *job, const struct link_notice *notice)
+{
+    uint64_t ended_ns = notice->candidate.ended_ns, started_ns = job->result.started_ns;
+    if (!job->is_joined || job->shared_ns > 0 || ended_ns <= started_ns ||
+        ended_ns > job->deadline_ns)
+        return false;
+    job->shared_ns = ended_ns - started_ns;
+    job->deadline_ns = ended_ns + job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
+    return true;
+}
+
 bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid,
                          uint64_t now_ns)
 {
     if (job->answer_by_ns == 0)
         return false;
     job->answer_by_ns = 0;
+    if (gives_time(job, notice))
+        return true;
     /* On a busy host the answer may have been under way for long. It was given after the deadline,
      * at which the jail was asked. */
     uint64_t read_ns = MIN(MAX(notice->ended_ns, job->deadline_ns), now_ns);
@@ -425,7 +441,8 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
         .cpu_percent = usable_percent(job, jail_pid),
     };
     /* The limit is that of each program of a pair. */
-    uint64_t limit_ns = job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS * (notice->is_second ? 2 : 1);
+    uint64_t limit_ns =
+        job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS * (notice->is_second ? 2 : 1) + job->shared_ns;
     uint64_t lost_ns = starvation_lost_ns(&starvation), deadline_ns;
     enum starvation_verdict verdict = starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns,
                                                        job->result.deadline_moves, &deadline_ns);
@@ -435,6 +452,8 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
         job->result.deadline_moves++;
         job->result.deadline_ms = (deadline_ns + NS_PER_MS - 1) / NS_PER_MS;
         job->deadline_ns = job->result.started_ns + deadline_ns;
+        if (job->shared_ns == 0)
+            job->result.program_by_ns = job->deadline_ns;
     } else if (verdict == STARVATION_STARVED) {
         job->late = SLOT_KILL_STARVED;
     }

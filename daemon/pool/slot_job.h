@@ -64,6 +64,8 @@ struct slot_job {
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
     uint64_t answer_by_ns; /* the jail was asked at the deadline; 0: it was not, or has answered */
+    uint64_t shared_ns;    /* the program of a pair ended after this time, and the deadline is now
+                            * the interactor's; 0: it is the program's */
     bool past_deadline;    /* the deadline has passed and does not move again: kill it for `late` */
     enum slot_kill late;
     struct slot_result result;

@@ -241,6 +241,14 @@ def test_an_interactor_that_goes_on_after_the_program_is_an_error(client):
     assert test["interactor"] == "limit exceeded: wall_clock"
 
 
+def test_a_program_that_ends_late_leaves_the_interactor_its_time(client):
+    """Otherwise a program that is wrong could end so late that its interactor fails instead."""
+    takes_its_time = "import sys, time; sys.stdin.read(); time.sleep(0.7); sys.exit(1)"
+    late = "import time; time.sleep(0.7)"
+    result = client.run(interact(late, takes_its_time, limits={"wall_clock": 1.2}))
+    assert only(result)["verdict"] == "wrong_answer", result
+
+
 def test_a_wall_clock_of_one_test(client):
     wait = "import time\ntime.sleep(float(input()))"
     say = "import sys\nprint(open(sys.argv[1]).read(), flush=True)\nsys.stdin.read()"

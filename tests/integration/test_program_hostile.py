@@ -228,13 +228,32 @@ def test_artefacts_that_cannot_be_kept_are_compile_errors(builder, code):
     assert result["compile"]["output"] or result["compile"]["limit_exceeded"], result
 
 
+# A header whose interpreter lies beyond the end of the file: execve() says EIO.
+CUT_OFF = """import struct
+head = struct.pack("<16sHHIQQQIHHHHHH", b"\\x7fELF\\2\\1\\1", 2, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+open("main", "wb").write(head + struct.pack("<IIQQQQQQ", 3, 4, 1 << 20, 0, 0, 10, 10, 1))
+os.chmod("main", 0o755)"""
+
 MAKES_BAD = {
+    "cut off": CUT_OFF,
     "empty": "open('main', 'w')",
     "no program": "open('main', 'wb').write(bytes(range(256)))",
     "no right": "open('main', 'w').write('#!/bin/sh\\n'); os.chmod('main', 0o600)",
     "no interpreter": "open('main', 'w').write('#!/nowhere\\n'); os.chmod('main', 0o755)",
     "itself": "open('main', 'w').write('#!./main\\n'); os.chmod('main', 0o755)",
 }
+
+
+@pytest.mark.parametrize("files, fits", [(200, True), (300, False)])
+def test_a_disk_counts_pages(builder, files, fits):
+    """What has room among what the compiler made must have room where a test runs, or it would be an error there."""
+    _, client = builder
+    code = f"import os; [open(f'{{i}}.txt', 'w').write('x') for i in range({files})]"
+    code += "; open('main', 'w').write('#!/bin/sh\\n'); os.chmod('main', 0o755)"
+    result = client.run(program(code, [{"input": "", "output": ""}], "builds", limits={"disk_bytes": 1 << 20}))
+    assert result["verdict"] == ("pass" if fits else "compile_error"), result
+    if not fits:
+        assert result["compile"]["output"] == "what the compiler made is larger than disk_bytes of the tests"
 
 
 @pytest.mark.parametrize("code", MAKES_BAD.values(), ids=MAKES_BAD.keys())

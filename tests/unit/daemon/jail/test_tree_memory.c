@@ -79,18 +79,18 @@ static void add(const struct fixture *f, const char *pid, struct memory has)
 
 static void check(const struct fixture *f, uint64_t kib)
 {
-    assert_false(tree_memory_exceeds(f->proc, TWIN, kib * KIB));
-    assert_true(tree_memory_exceeds(f->proc, TWIN, kib * KIB - 1));
+    assert_false(tree_memory_exceeds(f->proc, TWIN, kib * KIB, NULL, 0));
+    assert_true(tree_memory_exceeds(f->proc, TWIN, kib * KIB - 1, NULL, 0));
 }
 
 static void test_all_but_the_jail_and_its_twin(void **state)
 {
     const struct fixture *f = *state;
-    assert_false(tree_memory_exceeds(f->proc, TWIN, 0));
+    assert_false(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0));
     add(f, "1", (struct memory){.rss = 5000, .pss = 5000});
     add(f, "5", (struct memory){.rss = 5000, .pss = 5000});
     add_directory(f, "sys");
-    assert_false(tree_memory_exceeds(f->proc, TWIN, 0));
+    assert_false(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0));
     add(f, "7", (struct memory){.rss = 100, .pss = 100});
     add(f, "8", (struct memory){.rss = 50, .pss = 50});
     check(f, 150);
@@ -127,9 +127,24 @@ static void test_a_process_that_has_ended(void **state)
     add_directory(f, "7/task");
     add_directory(f, "7/task/7");
     write_file(f, "7/status", "Name:\tx\nState:\tZ (zombie)\nThreads:\t1\n");
-    assert_false(tree_memory_exceeds(f->proc, TWIN, 0));
+    assert_false(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0));
     add(f, "8", (struct memory){.rss = 1, .pss = 1});
     check(f, 1);
+}
+
+/* Who waits for something else need not wait until all is counted. */
+static void test_something_else_to_do(void **state)
+{
+    const struct fixture *f = *state;
+    int fds[2];
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    struct pollfd until = {.fd = fds[0], .events = POLLIN};
+    add(f, "7", (struct memory){.rss = 100, .pss = 100});
+    assert_true(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, &until, 1));
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    assert_false(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, &until, 1));
+    close_fd(fds[0]);
+    close_fd(fds[1]);
 }
 
 int main(void)
@@ -140,6 +155,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_page_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_swapped_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_process_that_has_ended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_something_else_to_do, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

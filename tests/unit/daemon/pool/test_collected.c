@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -160,6 +161,49 @@ static void test_memory_that_is_mapped(void **state)
     (void)munmap(mapped, 4096);
 }
 
+/* A disk counts pages, files and directories. */
+static void test_what_has_room_on_a_disk(void **state)
+{
+    static const struct {
+        unsigned files;
+        const char *before, *after; /* the number of each, in their names */
+        const char *content;
+        uint64_t disk_bytes, beside;
+        int fit;
+    } cases[] = {
+        {0, "", "", "", 0, 0, 1},
+        {1, "", "", "x", 4096, 0, 1},
+        {1, "", "", "x", 4095, 0, 1}, /* the kernel rounds up, too */
+        {2, "", "", "x", 4096, 0, 0},
+        {1, "", "", "x", 4096, 1, 0},
+        {1, "", "", "x", 8192, 1, 1},
+        {250, "", "", "x", 1 << 20, 0, 1},
+        {257, "", "", "x", 1 << 20, 0, 0},
+        {256, "", "", "", 1, 0, 1},
+        {257, "", "", "", 1, 0, 0},
+        {255, "d/", "", "", 1, 0, 1},
+        {254, "a/b/", "", "", 1, 0, 1},
+        {255, "a/b/", "", "", 1, 0, 0},
+        {128, "", "/x", "", 1, 0, 1},
+        {129, "", "/x", "", 1, 0, 0},
+        {257, "", "", "", 300 * 4096, 0, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_close_ int fd = collected_new();
+        char name[32];
+        add(fd, "too/large", LEFT, 1 << 30, "");
+        for (unsigned k = 0; k < cases[i].files; k++) {
+            (void)snprintf(name, sizeof(name), "%s%u%s", cases[i].before, k, cases[i].after);
+            add(fd, name, 0600, strlen(cases[i].content), cases[i].content);
+        }
+        assert_int_equal(collected_seal(fd, 1 << 20), 0);
+        if (collected_fit(fd, cases[i].disk_bytes, cases[i].beside) != cases[i].fit)
+            fail_msg("case %zu", i);
+    }
+    assert_int_equal(collected_fit(-1, 0, 0), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_larger_than_it_can_be),
         cmocka_unit_test(test_memory_that_is_mapped),
+        cmocka_unit_test(test_what_has_room_on_a_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -386,6 +386,40 @@ static void test_the_second_program_of_a_pair(void **state)
     assert_int_equal(f->job.result.deadline_moves, 1);
 }
 
+/* A program that ended in time leaves the interactor a time of its own, once. */
+static void test_an_interactor_has_its_time(void **state)
+{
+    struct fixture *f = *state;
+    struct link_notice notice = {.type = LINK_TIMES, .cpu_us = 1000};
+    f->job.is_joined = true;
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+    notice.candidate.ended_ns = run_for(f, 999);
+    notice.ended_ns = run_for(f, 1000);
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1001)));
+    assert_int_equal(check(f, 1998), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_true(f->job.result.program_by_ns == run_for(f, 1000));
+    assert_int_equal(f->job.result.deadline_moves, 0);
+    assert_int_equal(check(f, 1999), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+    notice.ended_ns = run_for(f, 1999);
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1999)));
+    assert_int_equal(check(f, 1999), SLOT_KILL_DEADLINE);
+}
+
+static void test_a_program_that_ends_too_late_leaves_no_time(void **state)
+{
+    struct fixture *f = *state;
+    struct link_notice notice = {.type = LINK_TIMES, .cpu_us = 1000};
+    f->job.is_joined = true;
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    notice.candidate.ended_ns = run_for(f, 1000) + 1;
+    notice.ended_ns = run_for(f, 1002);
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1002)));
+    assert_int_equal(check(f, 1002), SLOT_KILL_DEADLINE);
+}
+
 static void test_a_job_that_gets_no_time_is_starved(void **state)
 {
     struct fixture *f = *state;
@@ -510,6 +544,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_time_of_which_nothing_is_known_is_not_given_back,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_second_program_of_a_pair, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_interactor_has_its_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_program_that_ends_too_late_leaves_no_time, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_job_that_gets_no_time_is_starved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_phases_are_caught, setup, teardown),
         cmocka_unit_test(test_the_arrows_between_phases),
