@@ -495,15 +495,18 @@ def test_a_rubric_that_kills_its_jail(client, bench, daemon):
 @unconfined
 def test_a_job_that_was_killed_before_its_jail_keeps_its_verdict(client, bench, daemon):
     """A timeout stays a timeout, even if an orphan of the job kills the jail next."""
-    code = (
+    code = (  # the orphan waits without a CPU: on a busy host the job would be starved otherwise
         "import os, signal, time\n"
         "jail = os.getppid()\n"
+        "held, holds = os.pipe()\n"
         "if os.fork() == 0:\n"
-        "    while os.getppid() != jail: pass\n"
+        "    os.close(holds)\n"
+        "    os.read(held, 1)\n"
         "    os.kill(jail, signal.SIGKILL)\n"
     )
     case = {"rubric_wall_clock_seconds": 0.3}
     result = client.run(bench.job(code + SLEEP, case=case))
+    assert result["type"] == "result", result
     assert [mode["code"] for mode in result["score"]["failure_modes"]] == ["rubric.timeout"]
     assert_nothing_left(daemon)
 
