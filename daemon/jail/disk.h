@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What has room on a job's own disk, a tmpfs: it counts whole pages of files that are not sparse,
- * and files and directories. */
+/* Tells what fits on a job's own disk. That is a tmpfs, which counts the pages that files take, and
+ * how many files and directories there are. */
 
 #include "proto/util.h"
 

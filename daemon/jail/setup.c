@@ -49,7 +49,7 @@ int setup_jail(const struct setup_parts *parts, const struct jail_interpreter *i
     if (r == 0)
         r = enclosure_build(parts->enclosure, &setup, lists.paths, slot_directory, filter, &notice,
                             &step);
-    filter = close_fd(filter); /* before anybody is told that the jail is ready */
+    filter = close_fd(filter); /* a jail that says it is ready has nothing else open */
     if (r < 0) {
         (void)fprintf(stderr, "rubricd-jail: %s: %s\n", step, strerror(-r));
         notice.type = LINK_FAILED;

@@ -256,8 +256,8 @@ static void note_collected(struct slot_job *job, const struct link_notice *notic
     if (r < 0)
         job->collected = close_fd(job->collected);
     job->result.collected = job->collected;
-    /* What a job has made too large or too much, and processes that it has left and that take long
-     * to die, are its own doing; the rest is nobody's. */
+    /* The job itself made too much, or left processes that take long to die. It did not cause the
+     * other errors. */
     static const int of_the_job[] = {0, EFBIG, E2BIG, ENAMETOOLONG, ECHILD};
     for (size_t i = 0; i < ARRAY_SIZE(of_the_job); i++)
         if (job->result.collect_error == of_the_job[i])

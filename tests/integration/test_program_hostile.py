@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import open_up, wait_until
+from test_zygote import name_of, parent_of
 
 # What a program may do by its compiler: this compiler executes the program as a script.
 BUILDS = """[language]
@@ -140,14 +141,7 @@ while True:
 
 def named(comm):
     """Returns the processes of that name, of all namespaces."""
-    found = []
-    for process in Path("/proc").iterdir():
-        try:
-            if process.name.isdigit() and (process / "comm").read_text() == f"{comm}\n":
-                found.append(int(process.name))
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return found
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and name_of(entry) == comm]
 
 
 @pytest.fixture(name="freezer")
@@ -182,15 +176,14 @@ WHO_LEAVES = {
 
 @pytest.mark.parametrize("who", WHO_LEAVES)
 def test_processes_that_do_not_die_are_no_way_out_of_a_verdict(builder, freezer, who):
-    """None of them ends in an error, which statistics would leave out, nor is a file taken that may still change."""
+    """The job gets a verdict, since statistics leave errors out. The daemon takes no file that may still change."""
     daemon, client = builder
     client.submit("undying", WHO_LEAVES[who])
     undying = wait_until(lambda: named("undying"), what="a process of the job")
     (freezer / "cgroup.procs").write_text(str(undying[0]))
     (freezer / "freezer.state").write_text("FROZEN")
     wait_until(lambda: (freezer / "freezer.state").read_text() == "FROZEN\n", what="its standstill")
-    parent = int(Path(f"/proc/{undying[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    os.kill(parent, signal.SIGUSR1)
+    os.kill(parent_of(undying[0]), signal.SIGUSR1)
     result = client.recv_answer("undying")
     assert result["type"] == "result", result
     if who == "compiler":
@@ -246,7 +239,7 @@ MAKES_BAD = {
 
 @pytest.mark.parametrize("files, fits", [(200, True), (300, False)])
 def test_a_disk_counts_pages(builder, files, fits):
-    """What has room among what the compiler made must have room where a test runs, or it would be an error there."""
+    """The daemon refuses an artefact that would not fit on the disk of a test: each test would end in an error."""
     _, client = builder
     code = f"import os; [open(f'{{i}}.txt', 'w').write('x') for i in range({files})]"
     code += "; open('main', 'w').write('#!/bin/sh\\n'); os.chmod('main', 0o755)"

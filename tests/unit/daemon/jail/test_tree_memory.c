@@ -132,7 +132,7 @@ static void test_a_process_that_has_ended(void **state)
     check(f, 1);
 }
 
-/* Who waits for something else need not wait until all is counted. */
+/* Counting stops as soon as the caller has something else to do. */
 static void test_something_else_to_do(void **state)
 {
     const struct fixture *f = *state;
