@@ -333,6 +333,10 @@ void engine_put_summary(const struct engine *engine)
     };
     if (engine->reader_gone)
         return;
+    if (engine->options.quiet) {
+        summary_put_problems(stderr, &engine->summary);
+        return;
+    }
     summary_put(stderr, &engine->summary, &run);
     if (engine->flakiness)
         flakiness_put(stderr, engine->flakiness);

@@ -175,5 +175,5 @@ void engine_run(struct engine *engine, const struct engine_work *work);
 /* Counts the jobs that were submitted and got no answer. */
 uint64_t engine_unanswered(const struct engine *engine);
 
-/* Writes the summary for people to stderr. */
+/* Writes the summary for people to stderr; with options.quiet, only why jobs have no verdict. */
 void engine_put_summary(const struct engine *engine);

@@ -226,6 +226,12 @@ static void put_head(FILE *out, const struct summary *summary, const struct summ
     put_changed(out, run->changed, "the job");
 }
 
+static void put_errors(FILE *out, const struct summary *summary)
+{
+    put_counts(out, "errors (these jobs have no verdict):", summary->error_codes,
+               summary->messages);
+}
+
 void summary_put(FILE *out, const struct summary *summary, const struct summary_run *run)
 {
     put_head(out, summary, run);
@@ -235,12 +241,17 @@ void summary_put(FILE *out, const struct summary *summary, const struct summary_
             "to see what a rubric wrote to stderr: rubricctl check-rubric, or outcome.stderr "
             "in the results\n",
             out);
-    put_counts(out, "errors (these jobs have no verdict):", summary->error_codes,
-               summary->messages);
+    put_errors(out, summary);
     if (run->unanswered > 0)
         (void)fprintf(out, "%" PRIu64 " job%s unanswered\n", run->unanswered,
                       run->unanswered == 1 ? " is" : "s are");
     if (summary->unusable > 0)
         (void)fprintf(out, "%" PRIu64 " input line%s could not be used (named above)\n",
                       summary->unusable, text_plural(summary->unusable));
+}
+
+void summary_put_problems(FILE *out, const struct summary *summary)
+{
+    put_crashes(out, summary);
+    put_errors(out, summary);
 }

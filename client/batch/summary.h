@@ -68,3 +68,7 @@ uint64_t summary_answered(const struct summary *summary);
 
 /* Writes several lines for people. */
 void summary_put(FILE *out, const struct summary *summary, const struct summary_run *run);
+
+/* Writes only the errors, and the verdicts that say nothing of an answer since the rubric crashed;
+ * nothing if there are none. */
+void summary_put_problems(FILE *out, const struct summary *summary);

@@ -187,8 +187,7 @@ static enum exit_status run_jobs(const struct globals *globals, const struct bat
     };
     work.cases = input_count(files->items, files->n, &work.about);
     engine_run(&engine, &work);
-    if (!options->engine.quiet)
-        engine_put_summary(&engine);
+    engine_put_summary(&engine);
     return ending_status(&engine.ending, globals->no_fail);
 }
 

@@ -294,8 +294,8 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     engine.ending.errors |= engine.left_out > 0;
     if (!transcripts_finish(&grading->transcripts, options->engine.quiet))
         engine.ending.unwritten = true;
+    engine_put_summary(&engine);
     if (!options->engine.quiet) {
-        engine_put_summary(&engine);
         grade_tasks_tell_plus(&grading->dataset, grading->dataset_name);
         if (grading->preflight.tasks)
             grade_preflight_put(&grading->preflight);

@@ -247,9 +247,16 @@ def make_place(tmp_path):
     return Place(tmp_path)
 
 
+def split_at_errors(lines):
+    """Splits stderr of a quiet command into what it said during the run, and its summary of errors, which may be
+    empty."""
+    heads = [i for i, line in enumerate(lines) if line == "errors (these jobs have no verdict):"]
+    return (lines[: heads[0]], lines[heads[0] + 1 :]) if heads else (lines, [])
+
+
 def complaints(done):
-    """Returns the lines of stderr without the program's name."""
-    lines = done.stderr.splitlines()
+    """Returns the lines of stderr without the program's name, up to the summary of the jobs without a verdict."""
+    lines, _ = split_at_errors(done.stderr.splitlines())
     assert all(line.startswith("rubricctl: ") for line in lines), done.stderr
     return [line.removeprefix("rubricctl: ") for line in lines]
 
@@ -675,7 +682,11 @@ def test_errors_are_no_verdicts(place, fake):
         *[{"task_id": "Own/0", "completion": c} for c in ("good", "none", "bad", "none")],
     )
     done = place.grade(daemon, "--k", "1,2,3")
-    assert (done.returncode, done.stderr) == (4, "")
+    assert done.returncode == 4
+    assert split_at_errors(done.stderr.splitlines()) == (
+        [],
+        ["       2  internal", "          samples.jsonl:2: Own/0:1: the disk is full"],
+    )
     text = [
         "1 task, 2 samples, 1 correct",
         "incomplete: 2 not graded (an error, no verdict)",
@@ -1514,6 +1525,10 @@ def test_batch(place, fake):
     assert complaints(done) == [
         "jobs.jsonl:3: not JSON: column 1: invalid token near 'x'",
         'jobs.jsonl:4: id "a" is that of a job still in flight, jobs.jsonl:1',
+    ]
+    assert split_at_errors(done.stderr.splitlines())[1] == [
+        "       1  internal",
+        "          jobs.jsonl:6: d: the disk is full",
     ]
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     for line in lines:

@@ -46,6 +46,17 @@ static void assert_text(const struct summary *summary, int64_t wall_ms, uint64_t
     assert_string_equal(text, expected);
 }
 
+static void assert_problems(const struct summary *summary, const char *expected)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    summary_put_problems(out, summary);
+    (void)fclose(out);
+    assert_string_equal(text, expected);
+}
+
 static void test_nothing(void **state)
 {
     _cleanup_summary_ struct summary summary = SUMMARY_NULL;
@@ -168,6 +179,27 @@ static void test_codes_are_bounded(void **state)
     assert_non_null(strstr(text, "          and 181 more\n"));
 }
 
+static void test_problems_alone(void **state)
+{
+    _cleanup_summary_ struct summary summary = SUMMARY_NULL;
+    (void)state;
+    assert_int_equal(summary_init(&summary), 0);
+    assert_problems(&summary, "");
+    add_result(&summary, true, 1, 0, "[]");
+    add_result(&summary, false, 0, 0, "[{\"code\":\"wrong\",\"severity\":\"block\"}]");
+    summary.unusable = 1;
+    assert_problems(&summary, "");
+    summary_add_crash(&summary, "a", "no output");
+    summary_add_error(&summary, "bad_request", "b", "unknown field \"cse\"");
+    assert_problems(
+        &summary,
+        "1 of the failed: the rubric crashed, so the score of 0 says nothing of the answer\n"
+        "          a: no output\n"
+        "errors (these jobs have no verdict):\n"
+        "       1  bad_request\n"
+        "          b: unknown field \"cse\"\n");
+}
+
 static void test_control_characters_are_shown(void **state)
 {
     _cleanup_summary_ struct summary summary = SUMMARY_NULL;
@@ -212,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_crashes),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_codes_are_bounded),
+        cmocka_unit_test(test_problems_alone),
         cmocka_unit_test(test_control_characters_are_shown),
         cmocka_unit_test(test_exit_status),
     };
