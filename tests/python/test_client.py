@@ -284,6 +284,16 @@ def test_a_bench_of_the_connection(daemon, bench):
         assert [each.kind for each in grader.stream([line])] == ["rubric"]
 
 
+def test_a_rubric_without_a_bench(daemon):
+    with connect(daemon) as grader:
+        with pytest.raises(rubricd.JobError) as caught:
+            grader.rubric("exact-match", {}, {})
+    assert caught.value.message == (
+        "job.bench_root: missing, and the configuration has no [rubric] bench_root; "
+        "name the bench with connect(bench_root=...), or with bench_root in the job"
+    )
+
+
 @pytest.mark.parametrize(
     "job, message",
     [

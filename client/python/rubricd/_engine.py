@@ -432,7 +432,7 @@ class Engine:
         if message["type"] == "result":
             return result_of(message, entry.id, 1 + entry.failed + entry.reran)
         code, text = message["code"], message["message"]
-        text += _suggest.did_you_mean(text, entry.frame, self.hello)
+        text += _suggest.remedy(text, entry.frame, self.hello)
         return JobError(code, text, bool(message["retriable"]), entry.id)
 
     def _again(self, entry: Entry, message: Mapping[str, Any]) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was meant by a field that the daemon does not know, as rubricctl says it."""
+"""What mends a refused job: the field that was meant, or the argument that was left out, as rubricctl says it."""
 
 import difflib
 import inspect
@@ -10,6 +10,7 @@ from . import jobs
 
 _UNKNOWN = ": unknown field"
 _UNKNOWN_KIND = "job.kind: unknown kind"
+_NO_BENCH_ROOT = "job.bench_root: missing"
 _MAKERS: Dict[str, Callable[..., jobs.Job]] = {
     "rubric": jobs.rubric,
     "code_exec": jobs.code,
@@ -26,9 +27,11 @@ def _fields(kind: str) -> Iterable[str]:
     return names
 
 
-def did_you_mean(message: str, frame: bytes, hello: Mapping[str, Any]) -> str:
+def remedy(message: str, frame: bytes, hello: Mapping[str, Any]) -> str:
     """Returns what to add to the MESSAGE of an error, "job.limits.cpus: unknown field", about the job that
     FRAME submits, or about its kind. Empty if it is another error, or nothing is near."""
+    if message.startswith(_NO_BENCH_ROOT):
+        return "; name the bench with connect(bench_root=...), or with bench_root in the job"
     kind_is_unknown = message.startswith(_UNKNOWN_KIND)
     if not kind_is_unknown and not message.endswith(_UNKNOWN):
         return ""
