@@ -10,7 +10,6 @@ runs jobs that do nothing on one worker with one slot; the queue holds jobs of a
 (they ask for another isolation digest). Compare rows of one run alone: machines differ."""
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile

@@ -146,22 +146,6 @@ def let_pass(seconds):
     return time.monotonic() - since
 
 
-def is_alive(pid):
-    """Returns whether PID exists and is not a zombie."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text[text.rindex(")") + 2] != "Z"
-
-
-def cpu_seconds(pid):
-    """Returns the CPU time that PID has used."""
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 # Daemons started by root switch to this account. The host need not have an account rubricd.
 ACCOUNT = "nobody"
 AS_ACCOUNT = ["/usr/bin/setpriv", f"--reuid={ACCOUNT}", "--regid=65534", "--clear-groups"]

@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, DEADLINE, RUBRICCTL, Daemon, is_alive, settings_of, wait_until
+from conftest import BUILD, DEADLINE, RUBRICCTL, Daemon, settings_of, wait_until
+from processes import is_alive
 
 FLEET = BUILD / "client" / "fleet" / "rubricctl-fleet"
 NATS_SERVER = shutil.which("nats-server", path=os.environ.get("PATH", "") + ":/usr/sbin")

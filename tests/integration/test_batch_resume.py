@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import subprocess
-import threading
 
 import pytest
 import schema_check

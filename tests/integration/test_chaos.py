@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from conftest import PYTHON, ROOT, open_up
+from conftest import PYTHON, ROOT
 
 CHAOS = ROOT / "tests" / "chaos"
 sys.path.insert(0, str(CHAOS))

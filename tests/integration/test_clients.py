@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, PASSING, ROOT, RUBRICD, Closed, cpu_seconds, wait_until
+from conftest import DEADLINE, PASSING, ROOT, RUBRICD, Closed, wait_until
+from processes import cpu_seconds
 from test_queue import (
     SHELL_PASSING,
     answers,

@@ -3,7 +3,6 @@
 it reports about itself, and that it leaks nothing."""
 
 import ctypes
-import fcntl
 import grp
 import os
 import platform
@@ -15,7 +14,6 @@ import socket
 import stat
 import struct
 import subprocess
-import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,11 +28,11 @@ from conftest import (
     RUBRICD,
     Client,
     give_to_account,
-    is_alive,
     says_hello,
     started_by_account,
     wait_until,
 )
+from processes import is_alive
 from test_queue import hold_slots, submit_all
 from test_queue import make_shell  # noqa: F401  fixture
 

@@ -7,7 +7,8 @@ import socket
 import threading
 
 import pytest
-from conftest import DEADLINE, PASSING, is_alive, wait_until
+from conftest import DEADLINE, PASSING, wait_until
+from processes import is_alive
 from test_queue import client_of, frame_of, hold_slots, newest, running, submit_all
 
 pytestmark = pytest.mark.cold

@@ -13,9 +13,10 @@ import subprocess
 import threading
 
 import pytest
-from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, Client, Closed, is_alive, let_pass, open_up, says_hello, wait_until
+from conftest import BENCH, DEADLINE, RUBRICCTL, Client, Closed, open_up, says_hello, wait_until
 from fleet_hosts import FLEET, echo, need_fleet, outputs, read_until, shell, write_jobs
 from fleet_serve import Serve, consumers, make_fleet, make_serve, queue_depth  # noqa: F401  fixtures
+from processes import is_alive
 
 pytestmark = pytest.mark.cold
 

@@ -5,7 +5,6 @@ digest that says which scores can be compared. The tests run with and without na
 import json
 import os
 import pwd
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -23,7 +22,6 @@ from conftest import (
     PASSING,
     REPORT,
     RUBRICD,
-    Daemon,
     give_to_account,
     open_up,
     seen,

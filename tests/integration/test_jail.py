@@ -13,7 +13,8 @@ import time
 
 import conftest
 import pytest
-from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, is_alive, let_pass, open_up, wait_until
+from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, let_pass, open_up, wait_until
+from processes import is_alive
 
 # "Promptly" means within this many seconds. The processes that an answer must not wait for last a minute.
 PROMPT = 10.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import open_up, wait_until
-from test_zygote import name_of, parent_of
+from processes import name_of, parent_of
 
 # What a program may do by its compiler: this compiler executes the program as a script.
 BUILDS = """[language]

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from batches import Batches, result, sandbox
-from conftest import DEADLINE, RUBRICCTL, Daemon, cpu_seconds, let_pass, wait_until
+from conftest import DEADLINE, RUBRICCTL, Daemon, let_pass, wait_until
+from processes import cpu_seconds
 
 DAEMON_LOST = "rubricctl: rubricd closed the connection; "
 

@@ -17,10 +17,10 @@ from conftest import (
     RUBRICD,
     TAKE_AWAY,
     give_to_account,
-    is_alive,
     started_by_account,
     wait_until,
 )
+from processes import is_alive
 from test_clients import SANITIZED
 from test_metrics import Metrics, metrics
 from test_queue import hold_slots

@@ -24,6 +24,7 @@ from conftest import (
     Client,
     wait_until,
 )
+from processes import state_of
 from test_daemon import UNAVAILABLE, places, started
 from test_queue import SUT, hold_slots, submit_all
 from test_reload import Configuration, refused, reloaded
@@ -364,12 +365,6 @@ def test_watchdog_of_another_process(start_daemon, notified):
     with daemon.connect() as client:
         client.run(TRUE)
     assert not [message for message in pending(bound) if "WATCHDOG" in message]
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        text = file.read()
-    return text[text.rindex(")") + 2]
 
 
 def is_silent(bound, seconds):

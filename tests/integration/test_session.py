@@ -7,7 +7,8 @@ import signal
 import time
 
 import pytest
-from conftest import BARE, DEADLINE, NO_USER_NAMESPACES, is_alive, wait_until
+from conftest import BARE, DEADLINE, NO_USER_NAMESPACES, wait_until
+from processes import is_alive
 from sessions import Session
 
 MIB = 1 << 20

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from conftest import DEADLINE, RUBRICCTL, wait_until
+from processes import state_of
 
 PYTHON = "/usr/bin/python3"
 SIZE = {"rows": 24, "columns": 80}
@@ -187,11 +188,11 @@ def test_job_control_works(client):
     seconds = b"%d" % (1000000 + os.getpid())  # other tests have sleeps, too
     sleeps = lambda: [state for words, state in processes() if words == [b"sleep", seconds, b""]]  # noqa: E731
     job.type(b"sleep %b\n" % seconds)
-    wait_until(lambda: sleeps() == [b"S"], "sleep runs")
+    wait_until(lambda: sleeps() == ["S"], "sleep runs")
     job.type(b"\x1a")
     job.until(b"Stopped")
     job.type(b"fg\n")
-    wait_until(lambda: sleeps() == [b"S"], "sleep goes on")
+    wait_until(lambda: sleeps() == ["S"], "sleep goes on")
     job.type(b"\x03")
     wait_until(lambda: sleeps() == [], "sleep has ended")
     job.type(b"exit 5\n")
@@ -203,7 +204,7 @@ def processes():
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
-            yield words, Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[0]
+            yield words, state_of(name)
 
 
 def test_output_is_not_limited_but_by_who_reads_it(client):
@@ -543,11 +544,6 @@ def test_rubricctl_holds_a_stop_back_and_is_raw_again_when_it_goes_on(user):
 def blocked_signals(pid):
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         return int(next(line.split()[1] for line in file if line.startswith("SigBlk:")), 16)
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rpartition(")")[2].split()[0]
 
 
 def test_rubricctl_ends_when_its_terminal_is_gone(daemon):

@@ -20,12 +20,12 @@ from conftest import (
     Client,
     Shape,
     cannot_be_taken_away,
-    is_alive,
     need_warm_jail,
     seen,
     user_namespaces_are_refused,
     wait_until,
 )
+from processes import is_alive, name_of, parent_of
 
 need_warm_jail()
 if user_namespaces_are_refused():
@@ -43,18 +43,6 @@ lines = open("/proc/self/maps").read().splitlines()
 report(where=next(line.split("-")[0] for line in lines if "libpython" in line))
 """
 )
-
-
-def name_of(pid):
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return None
-
-
-def parent_of(pid):
-    text = Path(f"/proc/{pid}/stat").read_text()
-    return int(text[text.rindex(")") + 2 :].split()[1])
 
 
 def children(process):

@@ -9,7 +9,8 @@ import threading
 
 import pytest
 import rubricd
-from conftest import BENCH, ROOT, event, in_thread, is_alive, run, shell, wait_until
+from conftest import BENCH, ROOT, event, in_thread, run, shell, wait_until
+from processes import is_alive
 from rubricd import jobs
 
 ADD = "def add(a, b):\n    return a + b\n"

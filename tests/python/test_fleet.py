@@ -2,10 +2,9 @@
 """The package's own tests of a daemon, against `fleet serve` in front of a fleet; and streams and reconnecting
 over it."""
 
-import asyncio
 
 import pytest
-from conftest import event, in_thread, run, shell
+from conftest import in_thread, run, shell
 from fleet_hosts import need_fleet
 
 need_fleet()
