@@ -33,8 +33,9 @@ NET = "10.77.93"
 STREAMS = ("jobs", "results", "marks", "inputs", "dead", "hosts")
 PATIENCE = 120
 # A server that has lost its disk reads everything anew, while jobs run that leave it little time.
-CATCHES_UP_S = 600
-# With nats-server 2.9 a copy may stop on its way. Then the server is restarted, as the README of the fleet tells.
+CATCHES_UP_S = 300
+# With nats-server 2.9 a copy may stop on its way. Then the server is restarted, and if that does not help gets
+# everything anew, as the README of the fleet tells.
 STOPS_AFTER_S = 120
 
 
@@ -175,16 +176,26 @@ class World:
         """Whether all servers have all of each stream."""
         return all(len(good) == HOSTS for good, _ in self.copies())
 
+    def lagging(self):
+        """Returns the hosts that lack a part of a stream which all others have."""
+        lag = set().union(*(lag for _, lag in self.copies()))
+        return [host for host in self.hosts if f"n{host.number}" in lag]
+
     def become_current(self, say, what):
-        """Waits until all servers have all of each stream. Restarts a server that does not get there by itself."""
+        """Waits until all servers have all of each stream. A server that does not get there by itself is restarted.
+        If that does not help, and the others have everything, it is started without its disk."""
         with contextlib.suppress(TimeoutError):
             return wait_for(self.is_current, what, STOPS_AFTER_S)
-        lagging = set().union(*(lag for _, lag in self.copies()))
-        for host in self.hosts:
-            if f"n{host.number}" in lagging:
-                say(f"  a copy on {host.namespace} lags for {STOPS_AFTER_S} s: its nats-server is restarted")
-                host.end("server", politely=True)
-                host.start_server()
+        for host in self.lagging():
+            say(f"  a copy on {host.namespace} lags for {STOPS_AFTER_S} s: its nats-server is restarted")
+            host.end("server", politely=True)
+            host.start_server()
+        with contextlib.suppress(TimeoutError):
+            return wait_for(self.is_current, what, CATCHES_UP_S)
+        lagging = self.lagging()
+        if len(lagging) == 1 and all(len(good) == HOSTS - 1 for good, lag in self.copies() if lag):
+            say(f"  a copy on {lagging[0].namespace} lags for {CATCHES_UP_S} s more: its disk is wiped")
+            lose_disk(self, lagging[0], random.Random(0))
         return wait_for(self.is_current, what, CATCHES_UP_S)
 
     def results(self):
