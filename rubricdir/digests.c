@@ -12,8 +12,10 @@
 #define ENTRIES_MAX 64
 /* Of these, directories that are being read; another one waits until there is room. */
 #define READING_MAX 32
-/* Begins anew so often when files change while they are read. */
+/* Begins anew so often when files change while they are read; one that is read in portions, for at
+ * least so long. */
 #define TRIES_MAX 3
+#define TRIES_NS INT64_C(1000000000)
 #define FAILURE_NS INT64_C(1000000000)
 #define NS_PER_S INT64_C(1000000000)
 /* To ask for the identities of more files than these takes long enough that what was found stands
@@ -37,6 +39,8 @@ struct entry {
     int64_t failed_ns; /* when it was found to have no digest */
     int64_t until_ns;  /* until then nobody looks again */
     bool is_listed;    /* for digests_work() */
+    int64_t listed_ns; /* since when */
+    unsigned begun;    /* how often it has begun anew since then */
     TAILQ_ENTRY(entry) link, of_work;
 };
 
@@ -168,6 +172,16 @@ static int step(struct entry *entry, const struct tree_place *place, bool *is_fr
     return r;
 }
 
+/* Notes that files have changed while they were read. Returns whether to begin anew. */
+static bool begin_anew(struct entry *entry)
+{
+    entry->state = ENTRY_KNOWN;
+    entry->digest.hex[0] = '\0';
+    entry->failed_ns = INT64_MIN / 2;
+    entry->begun++;
+    return !entry->is_listed || entry->begun < TRIES_MAX || now_ns() < entry->listed_ns + TRIES_NS;
+}
+
 /* Brings what is known up to date. Returns false if that takes more than *BUDGET bytes. */
 static bool update(struct entry *entry, const struct tree_place *place, uint64_t *budget)
 {
@@ -179,12 +193,10 @@ static bool update(struct entry *entry, const struct tree_place *place, uint64_t
         int r = step(entry, place, &is_fresh, budget, &fault);
         if (r == 0)
             return false;
-        if (r == -EAGAIN) {
-            entry->state = ENTRY_KNOWN; /* begin again */
-            entry->digest.hex[0] = '\0';
-            entry->failed_ns = INT64_MIN / 2;
+        if (r == -EAGAIN && begin_anew(entry))
             continue;
-        }
+        if (r == -EAGAIN)
+            break;
         if (r < 0)
             fail(entry, r, &fault);
         if (r < 0 || is_fresh)
@@ -255,6 +267,8 @@ static void enlist(struct digests *digests, struct entry *entry)
     if (entry->is_listed || digests->n_work == READING_MAX)
         return;
     entry->is_listed = true;
+    entry->listed_ns = now_ns();
+    entry->begun = 0;
     TAILQ_INSERT_TAIL(&digests->work, entry, of_work);
     digests->n_work++;
 }
@@ -306,20 +320,9 @@ bool digests_prepare(struct digests *digests, const char *root, const struct tre
     return false;
 }
 
-bool digests_is_working(const struct digests *digests)
+/* Reads on in ENTRY. Returns whether that is done. */
+static bool work_on(struct entry *entry, uint64_t budget)
 {
-    return digests && !TAILQ_EMPTY(&digests->work);
-}
-
-int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready)
-{
-    struct entry *entry = TAILQ_FIRST(&digests->work);
-    *ret_ready = false;
-    if (!entry)
-        return -1;
-    int64_t wait_ms = tree_young_ms(&entry->tree, &entry->cursor);
-    if (entry->state == ENTRY_READING && wait_ms > 0)
-        return wait_ms;
     _cleanup_close_ int root = open(entry->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const struct tree_place place = {root, entry->name};
     struct fault fault = FAULT_NULL;
@@ -327,9 +330,40 @@ int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready)
         int r = -errno;
         fail(entry, r, &fault);
     }
-    if (root < 0 || update(entry, &place, &budget)) {
-        unlist(digests, entry);
-        *ret_ready = true;
+    return root < 0 || update(entry, &place, &budget);
+}
+
+/* Milliseconds until ENTRY can be read on. */
+static int64_t wait_of(const struct entry *entry)
+{
+    return entry->state == ENTRY_READING ? tree_young_ms(&entry->tree, &entry->cursor) : 0;
+}
+
+int64_t digests_wait_ms(const struct digests *digests)
+{
+    const struct entry *entry;
+    int64_t least_ms = -1;
+    TAILQ_FOREACH(entry, &digests->work, of_work)
+    {
+        int64_t wait_ms = wait_of(entry);
+        least_ms = least_ms < 0 ? wait_ms : MIN(least_ms, wait_ms);
     }
-    return TAILQ_EMPTY(&digests->work) ? -1 : 0;
+    return least_ms;
+}
+
+/* The directories take turns: one that is large, or whose files keep changing, delays no other. */
+int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready)
+{
+    struct entry *entry = TAILQ_FIRST(&digests->work);
+    while (entry && wait_of(entry) > 0)
+        entry = TAILQ_NEXT(entry, of_work);
+    *ret_ready = false;
+    if (!entry)
+        return digests_wait_ms(digests);
+    TAILQ_REMOVE(&digests->work, entry, of_work);
+    TAILQ_INSERT_TAIL(&digests->work, entry, of_work);
+    *ret_ready = work_on(entry, budget);
+    if (*ret_ready)
+        unlist(digests, entry);
+    return digests_wait_ms(digests);
 }

@@ -39,10 +39,9 @@ bool digests_knows(const struct digests *digests, const char *root, const char *
 bool digests_prepare(struct digests *digests, const char *root, const struct tree_place *place,
                      uint64_t budget);
 
-/* Whether digests_work() has something to do. Accepts NULL. */
-bool digests_is_working(const struct digests *digests);
+/* After how many milliseconds digests_work() has something to do; -1: nothing is left. */
+int64_t digests_wait_ms(const struct digests *digests);
 
 /* Reads at most BUDGET bytes of what digests_prepare() and digests_look() have left over. Returns
- * after how many milliseconds to call it again; -1: nothing is left. *ret_ready: a directory was
- * finished. */
+ * digests_wait_ms(). *ret_ready: a directory was finished. */
 int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready);

@@ -15,6 +15,10 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
+/* Linux 6.16; older headers do not have it. */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
 /* The next try to accept after the process ran out of descriptors or memory. */
 #define RESUME_MS 100
 
@@ -52,6 +56,16 @@ static int make_parent(const char *path, const struct account *owner)
     if (mkdir(parent, 0755) == 0 && owner && lchown(parent, owner->uid, owner->gid) < 0)
         return -errno;
     return 0;
+}
+
+/* The kernel closes a descriptor that a client has sent when its message is dropped, and to close a
+ * socket that lingers, or a file of a FUSE server, takes as long as the client likes: the event
+ * loop would stand still. New connections take this over. Older kernels cannot refuse descriptors.
+ */
+static void refuse_descriptors(int fd)
+{
+    const int no = 0;
+    (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
 }
 
 static int set_group(const char *path, const char *group, struct log *log, struct fault *fault)
@@ -112,6 +126,7 @@ int listener_bind(const char *path, unsigned mode, const char *group, const stru
     }
     if (r == 0)
         r = set_group(path, group, log, fault);
+    refuse_descriptors(fd);
     if (r == 0 && (chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0)) {
         r = -errno;
         fault_set(fault, "%s: %s", path, strerror(-r));
@@ -137,6 +152,7 @@ static void on_connection(evutil_socket_t fd, short what, void *userdata)
     (void)what;
     int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (client >= 0) {
+        refuse_descriptors(client); /* it may be older than the daemon */
         listener->accepted(client, listener->userdata);
         return;
     }
@@ -154,6 +170,7 @@ int listener_init(struct listener *listener, struct event_base *base, struct log
     *listener = (struct listener){.log = log, .fd = fd, .accepted = accepted, .userdata = userdata};
     if (path && !(listener->path = strdup(path)))
         return -ENOMEM;
+    refuse_descriptors(fd); /* it may come from the service manager */
     listener->event = event_new(base, fd, EV_READ | EV_PERSIST, on_connection, listener);
     listener->resume = event_new(base, -1, 0, on_resume, listener);
     if (!listener->event || !listener->resume || event_add(listener->event, NULL) < 0)

@@ -18,6 +18,7 @@ static void wait_for(struct supervisor *supervisor, int64_t wait_ms)
 {
     const struct timeval tv = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
     (void)event_add(supervisor->read_rubrics, &tv);
+    supervisor->read_rubrics_at_once = wait_ms == 0;
 }
 
 static void on_due(evutil_socket_t fd, short what, void *userdata)
@@ -26,6 +27,7 @@ static void on_due(evutil_socket_t fd, short what, void *userdata)
     bool is_ready;
     (void)fd;
     (void)what;
+    supervisor->read_rubrics_at_once = false;
     int64_t wait_ms = digests_work(supervisor->digests, PORTION, &is_ready);
     if (is_ready)
         event_active(supervisor->turn, 0, 0); /* requests may wait for it */
@@ -35,12 +37,15 @@ static void on_due(evutil_socket_t fd, short what, void *userdata)
 
 void rubrics_go_on(struct supervisor *supervisor)
 {
-    if (!digests_is_working(supervisor->digests))
+    if (!supervisor->digests || supervisor->read_rubrics_at_once)
+        return;
+    int64_t wait_ms = digests_wait_ms(supervisor->digests);
+    if (wait_ms < 0)
         return;
     if (!supervisor->read_rubrics)
         supervisor->read_rubrics = event_new(supervisor->base, -1, 0, on_due, supervisor);
-    if (supervisor->read_rubrics && !event_pending(supervisor->read_rubrics, EV_TIMEOUT, NULL))
-        wait_for(supervisor, 0);
+    if (supervisor->read_rubrics)
+        wait_for(supervisor, wait_ms);
 }
 
 void rubrics_deinit(struct supervisor *supervisor)

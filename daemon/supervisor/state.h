@@ -69,6 +69,7 @@ struct supervisor {
     struct event *tell;         /* periodic: STATUS= for the service manager */
     struct digests *digests;    /* of rubrics' directories */
     struct event *read_rubrics; /* files of theirs are to be read; NULL: none were */
+    bool read_rubrics_at_once;  /* in the next turn; else when they are old enough */
     struct event *signals[SUPERVISOR_SIGNALS];
     bool single_client; /* serves one connection and ends with it */
     char *work_dir;

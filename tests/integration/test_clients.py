@@ -646,6 +646,43 @@ def fill_room(daemon, count=30, clients=None):
     return clients
 
 
+def takes_no_descriptors():
+    """Whether a socket of this kernel can be told to (SO_PASSRIGHTS of Linux 6.16)."""
+    with socket.socket(socket.AF_UNIX) as any_socket:
+        try:
+            any_socket.setsockopt(socket.SOL_SOCKET, 83, 0)
+        except OSError:
+            return False
+    return True
+
+
+def send_descriptor(client, fd):
+    client.sock.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", fd))])
+
+
+@pytest.mark.skipif(not takes_no_descriptors(), reason="this kernel's sockets take any descriptor (before Linux 6.16)")
+def test_no_descriptor_can_be_sent_to_the_daemon(daemon):
+    """To close a socket that lingers over unsent data takes as long as its owner likes. Here the daemon would do so
+    when it closes the connection, with a message in it that it has not read."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    lingering = socket.create_connection(listener.getsockname())
+    far, _ = listener.accept()
+    lingering.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            lingering.send(bytes(65536))
+    lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+    with daemon.connect() as client, far:
+        with pytest.raises(PermissionError):
+            send_descriptor(client, lingering.fileno())
+        client.ping()
+        lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 0, 0))
+    lingering.close()
+    listener.close()
+
+
 def test_a_prompt_client_is_served_among_those_that_dribble(start_daemon):
     """Fifty clients announce more than 64 MiB together and send a byte now and then: that takes no memory."""
     daemon = start_daemon("protocol.frame_timeout=5s")

@@ -25,6 +25,7 @@ from conftest import (
     wait_until,
 )
 from processes import state_of
+from test_clients import send_descriptor, takes_no_descriptors
 from test_daemon import UNAVAILABLE, places, started
 from test_queue import SUT, hold_slots, submit_all
 from test_reload import Configuration, refused, reloaded
@@ -88,6 +89,9 @@ def test_socket_activation(tmp_path, bench):
             assert early.run(bench.job(PASSING))["score"]["passed"] is True
             with Client(path) as late:
                 late.ping()
+                for client in (early, late) if takes_no_descriptors() else ():
+                    with pytest.raises(PermissionError):
+                        send_descriptor(client, log.fileno())
             assert not (tmp_path / "s").exists(), "the daemon does not make the configured socket"
             early.close()
             process.send_signal(signal.SIGTERM)

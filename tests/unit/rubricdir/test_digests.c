@@ -303,12 +303,12 @@ static void test_portions(void **state)
     (void)digests_free(f->digests);
     assert_int_equal(digests_new(&f->digests), 0);
 
-    assert_false(digests_is_working(f->digests));
+    assert_int_equal(digests_wait_ms(f->digests), -1);
     assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
     assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
-    assert_true(digests_is_working(f->digests));
+    assert_true(digests_wait_ms(f->digests) >= 0);
     assert_true(work(f, PORTION) >= BIG / (int)PORTION - 1);
-    assert_false(digests_is_working(f->digests));
+    assert_int_equal(digests_wait_ms(f->digests), -1);
     assert_true(digests_prepare(f->digests, f->root, &place, 0));
     /* It is read: to ask again takes no budget. */
     assert_string_equal(look(f, 0).hex, whole.hex);
@@ -414,6 +414,75 @@ static void test_change_between_portions(void **state)
     (void)digests_free(fresh);
 }
 
+/* Makes a directory NAME of a rubric with a file of BIG zeros, and has it read in portions. */
+static void prepare_big(struct fixture *f, const char *name)
+{
+    const struct tree_place place = {f->fd, name};
+    char path[64];
+    assert_true(strcmp(name, "c") == 0 || mkdir(at(f, name), 0755) == 0);
+    (void)snprintf(path, sizeof(path), "%s/rubric.py", name);
+    put(f, path, "abc");
+    (void)snprintf(path, sizeof(path), "%s/big", name);
+    put(f, path, "");
+    assert_int_equal(truncate(f->path, BIG), 0);
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+}
+
+/* Each directory gets a portion in turn: one that asks for little is not behind one that asks for
+ * much. */
+static void test_directories_take_turns(void **state)
+{
+    struct fixture *f = *state;
+    bool is_ready = false;
+    int n = 0;
+    prepare_big(f, "c");
+    prepare_big(f, "d");
+    put(f, "d/big", ""); /* no longer big */
+    wait_ms(60);
+    for (; !digests_knows(f->digests, f->root, "d"); n++) {
+        wait_ms(MAX(digests_work(f->digests, PORTION, &is_ready), 0));
+        assert_in_range(n, 0, BIG / (int)PORTION - 4);
+    }
+    assert_false(digests_knows(f->digests, f->root, "c"));
+}
+
+/* What is young waits, and nothing else does. */
+static void test_young_files_delay_no_other_directory(void **state)
+{
+    struct fixture *f = *state;
+    bool is_ready = false;
+    prepare_big(f, "c");
+    prepare_big(f, "d");
+    wait_ms(60);
+    while (!digests_knows(f->digests, f->root, "d")) {
+        put(f, "c/big", "");
+        assert_int_equal(truncate(at(f, "c/big"), BIG), 0);
+        (void)digests_work(f->digests, PORTION, &is_ready);
+    }
+    assert_false(digests_knows(f->digests, f->root, "c"));
+    assert_true(digests_wait_ms(f->digests) >= 0);
+}
+
+/* Files that change for ever have no digest, in the end. */
+static void test_change_between_all_portions(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    bool is_ready = false;
+    size_t descriptors = count_descriptors();
+    prepare_big(f, "c");
+    for (int n = 0; !is_ready; n++) {
+        put(f, "c/big", "");
+        assert_int_equal(truncate(at(f, "c/big"), BIG), 0);
+        int64_t wait = digests_work(f->digests, PORTION, &is_ready);
+        wait_ms(wait > 0 ? wait : 1);
+        assert_in_range(n, 0, 20000);
+    }
+    assert_true(digests_prepare(f->digests, f->root, &place, 0));
+    assert_string_equal(look(f, 0).why, "its files change while they are read");
+    assert_int_equal(count_descriptors(), descriptors);
+}
+
 /* So many files are not looked at for each job, and a change is seen all the same. */
 static void test_many_files(void **state)
 {
@@ -469,6 +538,9 @@ int main(void)
         TEST(test_change_while_it_is_read),
         TEST(test_portions),
         TEST(test_change_between_portions),
+        TEST(test_directories_take_turns),
+        TEST(test_young_files_delay_no_other_directory),
+        TEST(test_change_between_all_portions),
         TEST(test_many_files),
         TEST(test_many_directories),
     };
