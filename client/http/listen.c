@@ -2,6 +2,7 @@
 #include "listen.h"
 
 #include "conf/address.h"
+#include "proto/descriptors.h"
 #include "proto/util.h"
 
 #include <arpa/inet.h>
@@ -113,6 +114,7 @@ int listen_open(const struct listen_address *address, unsigned mode, int *ret, s
     errno = error;
     if (ok && local)
         ok = chmod(address->of.local.sun_path, mode) == 0;
+    refuse_descriptors(fd);
     if (!ok || listen(fd, SOMAXCONN) < 0) {
         error = errno;
         listen_print(address, text);
@@ -132,6 +134,7 @@ int listen_inherit(int *ret, struct fault *fault)
         return fault_set(fault, "systemd passes %d sockets, and one can be served", n);
     if (sd_is_socket(SD_LISTEN_FDS_START, AF_UNSPEC, SOCK_STREAM, 1) <= 0)
         return fault_set(fault, "what systemd passes is no socket that listens");
+    refuse_descriptors(SD_LISTEN_FDS_START);
     *ret = SD_LISTEN_FDS_START;
     return 1;
 }

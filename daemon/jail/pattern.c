@@ -45,15 +45,35 @@ static bool match_one(const char *pattern, unsigned char c, const char **ret_res
     return is_any || (unsigned char)*pattern == c;
 }
 
-bool pattern_matches(const char *pattern, const char *name)
+/* How many bytes of PATTERN were looked at to find REST behind its first element: all of them for a
+ * bracket that none closes. */
+static size_t looked_at(const char *pattern, const char *rest)
+{
+    return *pattern == '[' && rest == pattern + 1 ? strlen(pattern) : (size_t)(rest - pattern);
+}
+
+/* Takes N from *BUDGET; false: there is not so much left. */
+static bool spend(uint64_t *budget, size_t n)
+{
+    bool is_left = *budget >= n;
+    *budget = is_left ? *budget - n : 0;
+    return is_left;
+}
+
+bool pattern_matches_within(const char *pattern, const char *name, uint64_t *budget)
 {
     /* A later star makes good for an earlier one, so only the last is tried again. */
-    const char *behind_star = NULL, *retry = NULL, *rest;
+    const char *behind_star = NULL, *retry = NULL;
     while (*name) {
+        const char *rest = pattern;
+        bool is_matched =
+            *pattern && *pattern != '*' && match_one(pattern, (unsigned char)*name, &rest);
+        if (!spend(budget, looked_at(pattern, rest) + 1))
+            return true;
         if (*pattern == '*') {
             behind_star = ++pattern;
             retry = name;
-        } else if (*pattern && match_one(pattern, (unsigned char)*name, &rest)) {
+        } else if (is_matched) {
             pattern = rest;
             name++;
         } else if (behind_star) {
@@ -66,6 +86,12 @@ bool pattern_matches(const char *pattern, const char *name)
     while (*pattern == '*')
         pattern++;
     return !*pattern;
+}
+
+bool pattern_matches(const char *pattern, const char *name)
+{
+    uint64_t budget = UINT64_MAX;
+    return pattern_matches_within(pattern, name, &budget);
 }
 
 bool pattern_is_name(const char *pattern)

@@ -8,8 +8,13 @@
  * than the product of their lengths, which fnmatch() does not promise. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 bool pattern_matches(const char *pattern, const char *name);
+
+/* The same for who may not spend that time. Takes the bytes of the pattern that are compared, each
+ * as often as it is, and one for each step, from *BUDGET. True if that is not enough. */
+bool pattern_matches_within(const char *pattern, const char *name, uint64_t *budget);
 
 /* Whether the pattern is a name, which matches nothing but itself. */
 bool pattern_is_name(const char *pattern);

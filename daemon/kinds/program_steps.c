@@ -6,6 +6,9 @@
 
 /* Only processes of the checker reach the files. */
 #define EVIDENCE_MODE 0444
+/* What a checker or an interactor may write beside its output limit. It quotes the program, and
+ * what quotes may be several times as long: that is no failure of its own. */
+#define HELPER_FREE ((size_t)64 << 20)
 
 static const struct bytes nothing = BYTES_NULL;
 
@@ -164,6 +167,8 @@ static int plan_helper(struct program_run *run, const struct bytes *const conten
     plan->launch.files = unit->files + first;
     plan->launch.file_count = count - first;
     plan->launch.input = &nothing;
+    plan->launch.free_stderr = HELPER_FREE;
+    plan->launch.keeps_little = true;
     take_command(run, host, plan);
     return 0;
 }
@@ -175,6 +180,7 @@ int program_plan_check(struct program_run *run, const struct job_spec *spec,
     const struct program_test *test = &spec->program.tests->test[run->planned - 1];
     const struct bytes *contents[PROGRAM_EXTRA_FILES] = {&test->input, output, &test->output};
     plan->uses_result = true;
+    plan->launch.free_output = HELPER_FREE;
     return plan_helper(run, contents, host, plan);
 }
 

@@ -215,18 +215,18 @@ static void refuse_unwatched(struct conn *conn)
     refuse(conn, ERROR_INTERNAL, "the daemon cannot watch one more connection");
 }
 
-void conn_dismiss_choked(struct conn *conn)
+void conn_dismiss_choked(struct conn *conn, bool at_once)
 {
     assert(conn_is_served(conn) && conn->is_choked);
     conn->env->ops->left_unread(conn, conn->env->userdata);
-    conn_close(conn);
+    (at_once ? end : conn_close)(conn);
 }
 
 static void on_unread(evutil_socket_t fd, short what, void *userdata)
 {
     (void)fd;
     (void)what;
-    conn_dismiss_choked(userdata);
+    conn_dismiss_choked(userdata, false);
 }
 
 /* --- receiving ----------------------------------------------------------------------------- */

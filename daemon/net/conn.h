@@ -121,6 +121,8 @@ struct conn {
     struct queue_lane lane;
     struct job_set jobs; /* unfinished */
     struct put_set puts; /* what it has put for them */
+    size_t seen_unread;  /* what it had left unread when somebody looked */
+    uint64_t seen_ns;    /* when that was first seen; 0: nobody has looked since it is choked */
 };
 
 /* Makes *RET of FD, a connected stream socket, which is taken in every case. The connection reads
@@ -173,8 +175,9 @@ void conn_unpark(struct conn *conn);
 /* Sends what is unsent, then closes. */
 void conn_close(struct conn *conn);
 
-/* Dismisses CONN, which is choked, for the replies that it leaves unread. */
-void conn_dismiss_choked(struct conn *conn);
+/* Dismisses CONN, which is choked, for the replies that it leaves unread; with AT_ONCE it cannot
+ * read them any more. */
+void conn_dismiss_choked(struct conn *conn, bool at_once);
 
 /* Closes a half-closed connection whose last answer is on its way. To be called whenever an
  * unfinished job was answered. */

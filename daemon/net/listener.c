@@ -2,6 +2,7 @@
 #include "listener.h"
 
 #include "daemon/base/events.h"
+#include "proto/descriptors.h"
 #include "proto/util.h"
 
 #include <fcntl.h>
@@ -15,10 +16,6 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
-/* Linux 6.16; older headers do not have it. */
-#ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS 83
-#endif
 /* The next try to accept after the process ran out of descriptors or memory. */
 #define RESUME_MS 100
 
@@ -56,16 +53,6 @@ static int make_parent(const char *path, const struct account *owner)
     if (mkdir(parent, 0755) == 0 && owner && lchown(parent, owner->uid, owner->gid) < 0)
         return -errno;
     return 0;
-}
-
-/* The kernel closes a descriptor that a client has sent when its message is dropped, and to close a
- * socket that lingers, or a file of a FUSE server, takes as long as the client likes: the event
- * loop would stand still. New connections take this over. Older kernels cannot refuse descriptors.
- */
-static void refuse_descriptors(int fd)
-{
-    const int no = 0;
-    (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
 }
 
 static int set_group(const char *path, const char *group, struct log *log, struct fault *fault)

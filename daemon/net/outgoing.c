@@ -61,9 +61,14 @@ void outgoing_count(size_t *total, size_t *own, size_t now)
     *own = now;
 }
 
+size_t outgoing_most(size_t high_water)
+{
+    return MAX(OUTGOING_MAX, high_water * OUTGOING_PER_HIGH_WATER);
+}
+
 size_t outgoing_mark(size_t high_water, size_t others)
 {
-    size_t most = MAX(OUTGOING_MAX, high_water * OUTGOING_PER_HIGH_WATER);
+    size_t most = outgoing_most(high_water);
     size_t left = most > others ? most - others : 0;
     return MIN(high_water, MAX(left / (OUTGOING_PER_HIGH_WATER + 1), OUTGOING_FREE));
 }

@@ -27,6 +27,9 @@ bool outgoing_is_gone(int fd);
 /* Counts in *TOTAL that one has NOW bytes unsent, of which *OWN keeps account. */
 void outgoing_count(size_t *total, size_t *own, size_t now);
 
+/* Returns how much all may leave unsent if one may leave HIGH_WATER. */
+size_t outgoing_most(size_t high_water);
+
 /* Returns how much one with HIGH_WATER may leave unsent while OTHERS have so much unsent: the less
  * is left of what all may, the less. */
 size_t outgoing_mark(size_t high_water, size_t others);

@@ -64,6 +64,8 @@ struct launch {
     const char *const *envp;
     struct limits limits;
     size_t free_output;        /* bytes of stdout that do not count as output */
+    size_t free_stderr;        /* the same of stderr */
+    bool keeps_little;         /* of stdout no more is kept than of stderr */
     const struct bytes *input; /* its stdin */
     const char *const
         *candidate; /* arguments of the candidate of a pair (jail/link.h); NULL: none */

@@ -65,6 +65,8 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->owner = owner;
     job->limits = launch->limits;
     job->free_output = launch->free_output;
+    job->free_stderr = launch->free_stderr;
+    job->keeps_little = launch->keeps_little;
     job->streams = launch->streams;
     job->wants_terminal = launch->terminal;
     job->collect_max = launch->collect_max;
@@ -123,9 +125,9 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
     if (job->wants_terminal.is_wanted)
         return open_terminal(job, host);
     int r = capture_open(&job->out, job->is_pair ? CAPTURE_SOCKET : CAPTURE_PIPE, host->base,
-                         is_command       ? 0
-                         : job->is_joined ? of_stderr
-                                          : limit + job->free_output,
+                         is_command          ? 0
+                         : job->keeps_little ? of_stderr
+                                             : limit + job->free_output,
                          host->on_output, host->userdata, &job->packet.fds[LINK_STDOUT]);
     if (r >= 0)
         r = capture_open(&job->err, CAPTURE_PIPE, host->base, of_stderr, host->on_output,
@@ -364,8 +366,7 @@ size_t slot_job_output_room(const struct slot_job *job, const struct capture *fr
     if (from->is_terminal)
         return n;
     uint64_t room = limit - MIN(limit, (uint64_t)job->output_bytes);
-    if (from == &job->out)
-        room += job->free_output;
+    room += from == &job->out ? job->free_output : job->free_stderr;
     return (size_t)MIN((uint64_t)n, room);
 }
 
@@ -373,8 +374,9 @@ bool slot_job_count_output(struct slot_job *job, const struct capture *from, siz
 {
     if (from->is_terminal)
         return true; /* nothing of it is kept, and whoever watches it sets the pace */
-    size_t is_free = from == &job->out ? MIN(n, job->free_output) : 0;
-    job->free_output -= is_free;
+    size_t *free_bytes = from == &job->out ? &job->free_output : &job->free_stderr;
+    size_t is_free = MIN(n, *free_bytes);
+    *free_bytes -= is_free;
     job->output_bytes += n - is_free;
     return job->output_bytes <= job->limits.of[LIMIT_OUTPUT];
 }

@@ -57,6 +57,8 @@ struct slot_job {
     uint64_t collect_max;
     size_t output_bytes;         /* that count */
     size_t free_output;          /* bytes of stdout that do not count */
+    size_t free_stderr;          /* the same of stderr */
+    bool keeps_little;           /* of stdout no more than of stderr */
     bool streams;                /* what it writes is told as it comes */
     bool is_pair;                /* its stdout is the report of a judge */
     bool is_joined;              /* the end of its program is not that of the job */

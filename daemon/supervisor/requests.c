@@ -463,6 +463,7 @@ static void on_choked(struct conn *conn, bool choked, void *userdata)
     struct supervisor *supervisor = userdata;
     assert(queue_lane_is_held(&conn->lane) != choked);
     queue_hold(&supervisor->queue, &conn->lane, choked);
+    conn->seen_ns = 0;
     pause_output(conn, choked);
     /* A held lane makes room for others; a released one has jobs to dispatch. */
     event_active(supervisor->turn, 0, 0);
@@ -482,13 +483,6 @@ static void on_left_unread(struct conn *conn, void *userdata)
     if (reply_bye("replies_unread", "too many replies were left unread for too long", &payload) ==
         0)
         conn_send(conn, &payload);
-}
-
-void requests_relieve(struct supervisor *supervisor)
-{
-    const struct conn_list *choked = &supervisor->conn_env.choked;
-    while (queue_is_overfull(&supervisor->queue) && !TAILQ_EMPTY(choked))
-        conn_dismiss_choked(TAILQ_FIRST(choked));
 }
 
 static void on_closed(struct conn *conn, void *userdata)

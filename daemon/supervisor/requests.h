@@ -11,10 +11,6 @@ extern const struct conn_ops requests_conn_ops;
 /* Serves a client that has connected on FD (taken), or refuses one too many. */
 void requests_accept(int fd, void *userdata);
 
-/* Dismisses those who have left replies unread for the longest, as long as the jobs that they keep
- * waiting take more than twice the room of the queue. */
-void requests_relieve(struct supervisor *supervisor);
-
 /* Unparks connections for whose job the queue has room, oldest first. Where jobs are refused it
  * unparks all of them. */
 void requests_resume(struct supervisor *supervisor);

@@ -3,6 +3,7 @@
 #include "supervisor.h"
 #include "dispatch.h"
 #include "notify.h"
+#include "relieve.h"
 #include "reload.h"
 #include "requests.h"
 #include "rubrics.h"
@@ -123,7 +124,7 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     (void)what;
     sessions_settle(supervisor);
     pool_reap(&supervisor->pool);
-    requests_relieve(supervisor);
+    relieve_memory(supervisor);
     do
         requests_resume(supervisor);
     while (pool_dispatch(&supervisor->pool));

@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, PASSING, ROOT, RUBRICD, Closed, wait_until
+from conftest import DEADLINE, PASSING, PYTHON, ROOT, RUBRICD, Closed, wait_until
+from descriptors import needs_refusal, send_descriptor
 from processes import cpu_seconds
 from test_queue import (
     SHELL_PASSING,
@@ -156,6 +157,29 @@ def test_what_many_leave_unread_is_bounded(daemon):
         assert 32 * MIB < unsent < 68 * MIB, unsent
         assert SANITIZED or resident(daemon) - before < 200 * MIB
         assert other.run(SUT)["type"] == "result"
+
+
+def test_large_results_that_newcomers_leave_unread_are_bounded(start_daemon):
+    """Each of many clients gets one result of 24 MiB (4 MiB of NULs) and reads nothing. Those that leave most are
+    dropped; one that sleeps with less stays, and one that reads is served."""
+    daemon = start_daemon("protocol.reply_timeout=3600s")
+    code = "import os\nfor i in range(60): os.write(1, bytes(65536))"
+    job = {"kind": "sandbox", "argv": [PYTHON, "-c", code], "limits": {"output_bytes": 4 * MIB}}
+    with daemon.connect() as other, daemon.connect() as asleep, contextlib.ExitStack() as stack:
+        asleep.submit("asleep", {**job, "argv": [PYTHON, "-c", code.replace("60", "20")]})
+        wait_until(lambda: paused(other) == 1, "the one that sleeps is paused")
+        number = next(c["client"] for c in other.status()["clients"] if c["unsent_bytes"] > MIB)
+
+        def unsent():
+            clients = other.status()["clients"]
+            assert any(c["client"] == number for c in clients), "the one that sleeps is still there"
+            return sum(c["unsent_bytes"] for c in clients)
+
+        for i in range(14):
+            deaf = stack.enter_context(daemon.connect())
+            deaf.submit("x", job)
+            wait_until(lambda i=i: other.status()["counters"]["results"] == i + 2, "its result is there")
+        wait_until(lambda: other.run(SUT)["type"] == "result" and unsent() < 2 * 64 * MIB, "the deaf ones are dropped")
 
 
 @pytest.mark.skipif(SANITIZED, reason="the allocator of the sanitizers gives small blocks more memory")
@@ -646,21 +670,7 @@ def fill_room(daemon, count=30, clients=None):
     return clients
 
 
-def takes_no_descriptors():
-    """Whether a socket of this kernel can be told to (SO_PASSRIGHTS of Linux 6.16)."""
-    with socket.socket(socket.AF_UNIX) as any_socket:
-        try:
-            any_socket.setsockopt(socket.SOL_SOCKET, 83, 0)
-        except OSError:
-            return False
-    return True
-
-
-def send_descriptor(client, fd):
-    client.sock.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", fd))])
-
-
-@pytest.mark.skipif(not takes_no_descriptors(), reason="this kernel's sockets take any descriptor (before Linux 6.16)")
+@needs_refusal
 def test_no_descriptor_can_be_sent_to_the_daemon(daemon):
     """To close a socket that lingers over unsent data takes as long as its owner likes. Here the daemon would do so
     when it closes the connection, with a message in it that it has not read."""
@@ -676,7 +686,7 @@ def test_no_descriptor_can_be_sent_to_the_daemon(daemon):
     lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
     with daemon.connect() as client, far:
         with pytest.raises(PermissionError):
-            send_descriptor(client, lingering.fileno())
+            send_descriptor(client.sock, lingering.fileno())
         client.ping()
         lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 0, 0))
     lingering.close()

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 from conftest import COLD, DEADLINE, Daemon, wait_until
+from descriptors import needs_refusal, send_descriptor
 from http_gateway import (
     ECHO,
     JSON,
@@ -465,6 +466,15 @@ def test_stop_with_a_client_that_waits(daemon, gateway):
         gateway.process.send_signal(signal.SIGTERM)
         assert gateway.process.wait(DEADLINE) == 0
     wait_until(lambda: jobs_of(daemon) == 0, "the job is gone")
+
+
+@needs_refusal
+def test_no_descriptor_can_be_sent_to_a_unix_socket(start, tmp_path):
+    """The gateway would close it when it takes the request, and wait for as long as that takes."""
+    gateway = start("socket_mode=0600", listen=f"unix:{tmp_path}/http")
+    with gateway.connect() as sock, pytest.raises(PermissionError):
+        send_descriptor(sock, sock.fileno())
+    assert gateway.stop() == 0
 
 
 def test_a_unix_socket(start, tmp_path):

@@ -340,6 +340,14 @@ def test_what_a_program_writes_to_stderr_is_bounded(client):
     assert test["verdict"] == "error" and test["interactor"] == "limit exceeded: output"
 
 
+def test_an_interactor_may_quote_the_program_at_length(client):
+    """Else a program would choose an error by what it says: here the words of Python's exception are four times as
+    long, and more than may be written."""
+    by_number = "import sys\nfloat(sys.stdin.readline())"
+    result = client.run(interact("print(chr(1) * 200000, flush=True)", by_number, limits={"output_bytes": 1 << 18}))
+    assert only(result)["verdict"] == "wrong_answer", result
+
+
 def test_jobs_of_both_sorts_follow_each_other(client):
     """A jail makes its other jail anew where it served pairs of another sort."""
     code_exec = {"kind": "code_exec", "code": "def f():\n    return 1", "targets": ["f() == 1"]}

@@ -689,6 +689,17 @@ def test_a_checker_that_fails_is_no_fault_of_the_program(client):
     assert detail(result).startswith("test 1 of 1: checker: FileNotFoundError: [Errno 2] ")
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_checker_may_quote_the_program_at_length(client, stream):
+    """Else a program would choose an error by an answer that the checker quotes, as Python's exceptions do, each of
+    its characters in four."""
+    code = f"import sys\nfor name in sys.argv[1:]: print(repr(open(name).read()), file=sys.{stream})\nsys.exit(1)"
+    job = program("print(chr(1) * 200000)", checker={"language": "python", "code": code})
+    result = client.run({**job, "limits": {"output_bytes": 1 << 18}})
+    assert verdicts(result) == ["wrong_answer"], result
+    assert r"\x01\x01" in result["tests"][0]["checker"]
+
+
 def test_no_checker_runs_for_a_program_that_failed(client):
     result = client.run(program("1 / 0", checker={"language": "python", "code": CHECKER}))
     assert result["verdict"] == "runtime_error" and "checker" not in result["tests"][0]

@@ -24,8 +24,8 @@ from conftest import (
     Client,
     wait_until,
 )
+from descriptors import needs_refusal, send_descriptor
 from processes import state_of
-from test_clients import send_descriptor, takes_no_descriptors
 from test_daemon import UNAVAILABLE, places, started
 from test_queue import SUT, hold_slots, submit_all
 from test_reload import Configuration, refused, reloaded
@@ -89,14 +89,26 @@ def test_socket_activation(tmp_path, bench):
             assert early.run(bench.job(PASSING))["score"]["passed"] is True
             with Client(path) as late:
                 late.ping()
-                for client in (early, late) if takes_no_descriptors() else ():
-                    with pytest.raises(PermissionError):
-                        send_descriptor(client, log.fileno())
             assert not (tmp_path / "s").exists(), "the daemon does not make the configured socket"
             early.close()
             process.send_signal(signal.SIGTERM)
             assert process.wait(DEADLINE) == 0
             assert path.exists()
+
+
+@needs_refusal
+def test_no_descriptor_can_be_sent_over_a_socket_of_systemd(tmp_path):
+    """Nor by a client that is older than the daemon."""
+    path = tmp_path / "activated"
+    with listening(path) as handed, open(tmp_path / "log", "w") as log, Client(path, hello=False) as early:
+        process = activated(tmp_path, handed, stderr=log)
+        assert early.recv()["type"] == "hello"
+        with Client(path) as late:
+            for client in (early, late):
+                with pytest.raises(PermissionError):
+                    send_descriptor(client.sock, log.fileno())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE) == 0
 
 
 @pytest.mark.parametrize("names", [(), ("rubricd.socket", "for-containers")], ids=["", "names"])

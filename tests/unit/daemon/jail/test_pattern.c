@@ -115,13 +115,34 @@ static void test_time_is_bounded(void **state)
     (void)alarm(0);
 }
 
+/* Who may not spend the time is told to believe that it matches. */
+static void test_a_budget(void **state)
+{
+    static const char *const slow[] = {"*aaaaaaab", "*[a][a][a][a]b", "*a[a[a[a[a[a[b"};
+    char name[1024];
+    (void)state;
+    memset(name, 'a', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
+        uint64_t much = UINT64_C(1) << 24, left = much, less = 0;
+        assert_false(pattern_matches_within(slow[i], name, &left));
+        less = much - left;
+        assert_in_range(less, 4 * sizeof(name), 64 * sizeof(name));
+        assert_false(pattern_matches_within(slow[i], name, &less));
+        assert_int_equal(less, 0);
+        less = much - left - 1;
+        assert_true(pattern_matches_within(slow[i], name, &less));
+        assert_int_equal(less, 0);
+        assert_true(pattern_matches_within("b", "a", &less));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_meaning),
-        cmocka_unit_test(test_names_are_no_patterns),
-        cmocka_unit_test(test_as_the_library),
-        cmocka_unit_test(test_time_is_bounded),
+        cmocka_unit_test(test_meaning),        cmocka_unit_test(test_names_are_no_patterns),
+        cmocka_unit_test(test_as_the_library), cmocka_unit_test(test_time_is_bounded),
+        cmocka_unit_test(test_a_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
