@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Most of a message is names, words and integers, which are copied as they are. Only strings that
- * need escapes, and reals, go through jansson. */
+/* Most of a message is names, words and text, which are copied as they are but for escapes. Only
+ * reals go through jansson. Strings are printed as it prints them. */
 #include "printer.h"
 #include "json.h"
+#include "utf8.h"
 
 #include <assert.h>
 #include <math.h>
@@ -124,15 +125,6 @@ static int add_dumped(const char *text, size_t n, void *printer)
     return 0;
 }
 
-/* Prints a string or a real, and releases it. */
-static void dump_new(struct printer *printer, json_t *take_value, size_t digits)
-{
-    _cleanup_json_ json_t *value = take_value;
-    if (json_dump_callback(value, add_dumped, printer,
-                           JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits)) < 0)
-        printer->failed = true;
-}
-
 /* Returns how many significant digits REAL needs to read back as itself: 15, 16 or 17. */
 static size_t digits_of(double real)
 {
@@ -148,26 +140,45 @@ static size_t digits_of(double real)
 void printer_real(struct printer *printer, double value)
 {
     assert(isfinite(value)); /* JSON has no other reals */
-    dump_new(printer, json_real(value), digits_of(value));
+    _cleanup_json_ json_t *real = json_real(value);
+    if (json_dump_callback(real, add_dumped, printer,
+                           JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits_of(value))) < 0)
+        printer->failed = true;
 }
 
-static bool is_plain(const char *text, size_t n)
+/* --- strings and values -------------------------------------------------------------------- */
+
+static void add_escaped(struct printer *printer, unsigned char c)
 {
-    for (size_t i = 0; i < n; i++)
-        if (text[i] < ' ' || text[i] > '~' || text[i] == '"' || text[i] == '\\')
-            return false;
-    return true;
+    static const char hex[] = "0123456789ABCDEF", special[] = "\"\\\b\f\n\r\t",
+                      letters[] = "\"\\bfnrt";
+    const char *found = c ? strchr(special, c) : NULL;
+    const char shorter[] = {'\\', found ? letters[found - special] : '\0'};
+    const char longer[] = {'\\', 'u', '0', '0', hex[c / 16], hex[c % 16]};
+    add(printer, found ? shorter : longer, found ? sizeof(shorter) : sizeof(longer));
 }
 
 void printer_string(struct printer *printer, const char *text, size_t n)
 {
-    if (is_plain(text, n)) {
-        add(printer, "\"", 1);
-        add(printer, text, n);
-        add(printer, "\"", 1);
-        return;
+    size_t printed = 0;
+    int length = 1;
+    add(printer, "\"", 1);
+    for (size_t i = 0; i < n; i += (size_t)length) {
+        unsigned char c = (unsigned char)text[i];
+        length = c < 0x80 ? 1 : utf8_sequence(text + i, n - i);
+        if (length < 0) {
+            printer->failed = true; /* no JSON has it */
+            return;
+        }
+        if (c >= ' ' && c != '"' && c != '\\')
+            continue;
+        add(printer, text + printed, i - printed);
+        add_escaped(printer, c);
+        printed = i + 1;
     }
-    dump_new(printer, json_stringn_nocheck(text, n), 0);
+    if (printed < n)
+        add(printer, text + printed, n - printed);
+    add(printer, "\"", 1);
 }
 
 static void print_object(struct printer *printer, json_t *object) // NOLINT(misc-no-recursion)

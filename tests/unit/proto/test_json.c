@@ -989,6 +989,47 @@ static void count_free(void *block)
     free(block);
 }
 
+/* Strings of all single bytes that are valid, and of what takes two to four. */
+static void test_strings_are_printed_as_by_the_library(void **state)
+{
+    static const char *const wide[] = {"\xc2\x80", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+    uint64_t seed = 7;
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        char text[128];
+        size_t n = 0;
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        for (uint64_t left = seed >> 58; left > 0; left--) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+            unsigned pick = (unsigned)(seed >> 56);
+            const char *more = wide[pick % ARRAY_SIZE(wide)];
+            if (pick < 0x80)
+                text[n++] = (char)pick;
+            else if (n + strlen(more) < sizeof(text))
+                n = (size_t)(stpcpy(text + n, more) - text);
+        }
+        n = MIN(n, sizeof(text));
+        _cleanup_json_ json_t *value = json_stringn(text, n);
+        _cleanup_bytes_ struct bytes printed = BYTES_NULL;
+        assert_non_null(value);
+        char *expected = json_dumps(value, JSON_ENCODE_ANY);
+        assert_int_equal(json_print(value, &printed), 0);
+        assert_string_equal(printed.data, expected);
+        free(expected);
+    }
+}
+
+static void test_a_string_that_is_not_utf8_is_not_printed(void **state)
+{
+    static const char *const texts[] = {"\xff", "a\xc3", "\xed\xa0\x80", "\xc0\x80 a"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        _cleanup_json_ json_t *value = json_string_nocheck(texts[i]);
+        _cleanup_bytes_ struct bytes printed = BYTES_NULL;
+        assert_int_equal(json_print(value, &printed), -ENOMEM);
+    }
+}
+
 /* The estimate is above what is allocated, whatever the values are. */
 static void test_overhead_is_bounded(void **state)
 {
@@ -1084,6 +1125,8 @@ int main(void)
         cmocka_unit_test(test_print_without_memory),
         cmocka_unit_test(test_print_reals_together),
         cmocka_unit_test(test_print_deep),
+        cmocka_unit_test(test_strings_are_printed_as_by_the_library),
+        cmocka_unit_test(test_a_string_that_is_not_utf8_is_not_printed),
         cmocka_unit_test(test_overhead_is_bounded),
         cmocka_unit_test(test_too_much_is_refused_where_it_is),
     };
