@@ -4,6 +4,7 @@
 #include "proto/util.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -14,6 +15,8 @@
 #define DECIMAL_ETINY INT64_C(-1999999999999999997)
 /* A double is decided by its first 767 significant digits, and by whether there are more. */
 #define DIGITS_MAX 800
+/* So many digits are a whole number that a double holds. */
+#define FEW_DIGITS 15
 /* Beyond this each double is 0 or infinite. */
 #define DOUBLE_EXPONENT_MAX 100000
 
@@ -284,6 +287,32 @@ bool number_equal(const struct number *a, const struct number *b)
     return true;
 }
 
+/* Finds the double of few digits. It is the nearest one: the digits and the power of ten are
+ * doubles without an error, and one operation rounds once. False: there are more digits, or the
+ * power is too large. */
+static bool double_of_few(const struct number *number, double *ret)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const int64_t most = (int64_t)ARRAY_SIZE(powers) - 1;
+    struct reader reader = read_digits(number);
+    uint64_t digits = 0;
+    int64_t n = 0;
+    int c;
+    while ((c = next_digit(&reader)) != END) {
+        if (++n > FEW_DIGITS)
+            return false;
+        digits = digits * 10 + (uint64_t)(c - '0');
+    }
+    int64_t power =
+        number->point < -most || number->point > 2 * most ? most + 1 : number->point - n;
+    if (FLT_EVAL_METHOD != 0 || power < -most || power > most)
+        return false;
+    *ret = power < 0 ? (double)digits / powers[-power] : (double)digits * powers[power];
+    return true;
+}
+
 double number_double(const struct number *number)
 {
     double sign = number->negative ? -1.0 : 1.0;
@@ -293,6 +322,9 @@ double number_double(const struct number *number)
         return sign * INFINITY;
     if (!number->digits.at)
         return sign * 0.0;
+    double value;
+    if (double_of_few(number, &value))
+        return sign * value;
     char text[DIGITS_MAX + 32] = "0.";
     size_t n = 2;
     struct reader reader = read_digits(number);
