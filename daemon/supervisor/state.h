@@ -69,11 +69,11 @@ struct supervisor {
     struct event *tell;         /* periodic: STATUS= for the service manager */
     struct digests *digests;    /* of rubrics' directories */
     struct event *read_rubrics; /* files of theirs are to be read; NULL: none were */
-    bool read_rubrics_at_once;  /* in the next turn; else when they are old enough */
     struct event *signals[SUPERVISOR_SIGNALS];
-    bool single_client; /* serves one connection and ends with it */
     char *work_dir;
-    int work_dir_fd; /* locked */
+    int work_dir_fd;           /* locked */
+    bool single_client;        /* serves one connection and ends with it */
+    bool read_rubrics_at_once; /* in the next turn; else when they are old enough */
 };
 
 /* Changes the phase. NEXT must be a phase that may follow the present one. */
