@@ -4,6 +4,11 @@ not have, that says nothing about the code."""
 
 import sys
 
+import conversation
+from trusted import is_of_host
+
+name_of, arguments_of = ImportError.name.__get__, BaseException.args.__get__  # a class of the code's may have others
+
 
 class Missing(BaseException):
     """A module is missing that the tests or the prelude import: there is no verdict. No test catches it."""
@@ -16,49 +21,90 @@ class Missing(BaseException):
 FILES = ("<test>", "<test_setup>", "<target ", "<prelude>")  # of the tests' own code
 
 
-def _is_import(traceback):
-    """Returns whether the frame of TRACEBACK runs an import statement."""
+def _runs_import(frame):
+    """Returns whether FRAME runs an import statement."""
     from opcode import opmap
 
-    return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == opmap["IMPORT_NAME"]
+    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_NAME"]
+
+
+def _is_asked_by_import(frame):
+    """Returns whether FRAME, which asks a finder, would raise an error for a module that is not found. Others, such as
+    importlib.util.find_spec(), answer that there is none."""
+    above = frame.f_back
+    return frame.f_code.co_name == "_find_spec" and above is not None and above.f_code.co_name == "_find_and_load_unlocked"
+
+
+def _names_in(text):
+    """Returns the names of modules that the program TEXT has in strings: as the whole of one, or in one that says
+    `import`."""
+    import ast
+    import re
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return frozenset()
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) is str:
+            found.update(re.findall(r"[\w.]+", node.value) if "import" in node.value else [node.value])
+    return found
 
 
 class Modules:
-    """The last finder of this process: it knows the modules that no other one has found. IS_OF_CODE(error)
-    tells the exceptions that came from the candidate, TEXT is that of the tests and the prelude."""
+    """The last finder of this process. It raises the errors of imports that the tests have made, and knows them again:
+    no other error says that the host lacks a module, whatever it claims. TEXT is that of the tests and the prelude."""
 
-    def __init__(self, is_of_code, text):
-        self.missing = set()
-        self.is_of_code, self.text = is_of_code, text
+    def __init__(self, text):
+        self.text, self.written = text, None
+        self.messages = {}  # of these errors, by the name of the module; the code can send equal ones, but not the same
 
     def find_spec(self, name, path=None, target=None):
-        self.missing.add(name)
+        asker = sys._getframe(1)
+        if not _is_asked_by_import(asker) or not self.is_made_by_tests(asker, name):
+            return None
+        finders = sys.meta_path[sys.meta_path.index(self) + 1 :] if self in sys.meta_path else ()
+        for finder in finders:  # of a package that the tests have imported
+            found = finder.find_spec(name, path, target)
+            if found is not None:
+                return found
+        message = self.messages.setdefault(name, f"No module named {name!r}")
+        raise ModuleNotFoundError(message, name=name)
+
+    def is_made_by_tests(self, frame, name):
+        """Returns whether the tests import the module NAME, where FRAME runs: by a statement, of theirs or of a module
+        that they import by one, or by a name that they have written. What is imported because the code has sent
+        something, and what the code's files import, says nothing of the tests."""
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if file.startswith(FILES):
+                return _runs_import(frame) or self.is_written(name)
+            if frame.f_globals is vars(conversation) or file.startswith("/") and not is_of_host(file):
+                return False
+            frame = frame.f_back
+        return False
+
+    def is_written(self, name):
+        """Returns whether the tests have the NAME in a string: importlib.import_module() may have it of the code."""
+        if self.written is None:
+            self.written = _names_in(self.text)
+        return any(one == name or one.startswith(f"{name}.") for one in self.written)
 
     def guarded(self, step, by):
         """Runs STEP. Raises Missing if it ends because this process lacks a module."""
         try:
             step()
         except ModuleNotFoundError as error:
-            if error.name in self.missing and not self.is_of_code(error) and self.is_named(error):
-                raise Missing(error.name, by) from None
+            name, arguments = name_of(error), arguments_of(error)
+            if type(name) is str and arguments and arguments[0] is self.messages.get(name, self):
+                raise Missing(name, by) from None
             raise
 
-    def is_named(self, error):
-        """Returns whether the tests import by a statement, or name the module: a name that the code has given them
-        says nothing of the host."""
-        if error.name.partition(".")[0] in self.text:
-            return True
-        at, last = error.__traceback__, None
-        while at is not None:
-            if at.tb_frame.f_code.co_filename.startswith(FILES):
-                last = at
-            at = at.tb_next
-        return last is not None and _is_import(last)
 
-
-def watch(is_of_code, text):
+def watch(text):
     """Returns the finder, which sees all imports of this process from now on."""
-    modules = Modules(is_of_code, text)
+    modules = Modules(text)
     sys.meta_path.append(modules)
     return modules
 

@@ -217,7 +217,7 @@ class Checker:
         self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
         self.parsed = None
         self.recorder = suite.Recorder()
-        self.modules = blame.watch(link.has_raised, job.tests())
+        self.modules = blame.watch(job.tests())
         self.space = namespace.Space(
             link,
             __name__=TESTS,

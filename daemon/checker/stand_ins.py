@@ -23,7 +23,6 @@ from callbacks import PLAIN
 from trusted import load
 from wire import WireError
 
-MISSING_MAX = 64  # exceptions of the code that are remembered
 # Every failure of a test is one of these, or ends it.
 FAILURES = (AssertionError, Exception, BaseException, SystemExit, KeyboardInterrupt, GeneratorExit)
 
@@ -56,7 +55,6 @@ class Makers(membrane.Space):
         self.alias_mixtures = {}
         self.alias_uses = {}  # how often each such class has arrived as a value, and not as a base of a class
         self.originals = {}  # of those two, by id()
-        self.missing = collections.deque(maxlen=MISSING_MAX)  # exceptions of the code that name a module
 
     def make_class(self, number, parts):
         if len(parts) == 9 and type(parts[5]) is tuple:
@@ -193,14 +191,7 @@ class Makers(membrane.Space):
         kind = self.original(parts[1])
         if kind is SystemExit:
             kind = CandidateExit
-        error = classes.rebuild(self.mixed_with_aliases(kind), *parts[2:])
-        if isinstance(error, ModuleNotFoundError):
-            self.missing.append(error)
-        return error
-
-    def has_raised(self, error):
-        """Returns whether a ModuleNotFoundError came from the code."""
-        return any(error is one for one in self.missing)
+        return classes.rebuild(self.mixed_with_aliases(kind), *parts[2:])
 
     # --- exception classes that the code merely renames ---
 

@@ -252,6 +252,7 @@ def test_a_module_that_the_host_lacks(client, mode):
     assert lacks(code, test=f"import not_there\n{program}", entry_point="f") == "the job's tests"
     assert lacks(code, test="def check(f):\n    import not_there\n", entry_point="f") == "the job's tests"
     assert lacks(code, "assert f() == 1", prelude="import not_there\n") == "the job's prelude"
+    assert lacks(code, "import importlib\nimportlib.import_module('not_there').g(f())") == "the job's tests"
     tried = "try:\n    import not_there\nexcept ImportError:\n    pass\n"
     assert lacks(code, f"{tried}assert f() == 1", test_setup=tried, prelude=tried) == "pass"
     assert lacks("def f():\n    import not_there", "f()", test_setup=tried) == "assertion_fail"
@@ -265,6 +266,17 @@ def test_a_module_that_the_code_has_the_tests_import(client):
         result = judge(client, code, target)
         assert_verdict(result, "assertion_fail", detail="0 of 1 assertions passed")
         assert details(result) == ["ModuleNotFoundError: No module named 'no_such_module'"]
+
+
+@pytest.mark.parametrize("target", ["assert f(1) == int(4)", "try: import nt\nexcept ImportError: pass\nassert f(1) == 4"])
+def test_code_that_says_that_the_host_lacks_a_module(client, target):
+    """Only an import of the tests' own says so, whatever else the judge has looked for in vain."""
+    code = "from pathlib import PurePosixPath\nclass E(ModuleNotFoundError): pass\nE.__name__ = 'ModuleNotFoundError'\n"
+    code += "e = E(\"No module named 'nt'\", name='nt')\ndef f(x): raise e\nf.path = PurePosixPath('a')\n"
+    code += "for i in range(80): setattr(f, f'a{i}', ModuleNotFoundError(f'{i}'))\nf.error = e"
+    result = judge(client, code, target)
+    assert_verdict(result, "assertion_fail", detail="0 of 1 assertions passed")
+    assert details(result) == ["ModuleNotFoundError: No module named 'nt'"]
 
 
 def test_generation_without_code_defines_nothing(client):
