@@ -20,6 +20,7 @@ Nothing here runs code of the object that it describes, except where a class has
 
 import sys
 
+import aliases
 from trusted import is_of_host
 
 FUNCTION = type(lambda: 0)
@@ -122,9 +123,13 @@ RUNNERS = ("_pytest", "pytest", "hypothesis", "pluggy", "nose", "twisted", "test
 
 def exception_of_host(module, qualified):
     """Returns the exception class that a package of the host, which is loaded here, defines under that name:
-    `numpy.linalg.LinAlgError`. None if there is none, or if it is one of a test framework's."""
+    `numpy.linalg.LinAlgError`. None if there is none, if it is the library's, or if it is one of a test framework's or
+    of the kind by which a test is left out."""
     found = class_at(module, qualified) if type(module) is str and type(qualified) is str else None
-    if found is None or not issubclass(found, Exception) or module.partition(".")[0] in RUNNERS:
+    if found is None or not issubclass(found, Exception) or aliases.is_control(found):
+        return None
+    root = module.partition(".")[0]
+    if root in RUNNERS or root in sys.stdlib_module_names:
         return None
     spec = vars(sys.modules[module]).get("__spec__")
     return found if is_of_host(getattr(spec, "origin", None)) else None

@@ -84,9 +84,15 @@ class Makers(membrane.Space):
 
     def exception_of_host(self, module, qualified):
         """Returns the judge's own exception class of that name, if the tests import its package; else None."""
-        if type(module) is str and module not in sys.modules and module.partition(".")[0] in self.packages():
+        if type(module) is str and module not in sys.modules and self.may_load(module):
             library.load_if_there(module)
         return describe.exception_of_host(module, qualified)
+
+    def may_load(self, module):
+        """Returns whether the judge loads MODULE because the code says that it has a class there. Of Python's library it
+        does not, and one named __main__ is a program."""
+        root, *names = module.split(".")
+        return root in self.packages() and root not in sys.stdlib_module_names and not any(one.startswith("__") for one in names)
 
     def name(self, kind, is_function=False):
         """The tests name a class of the candidate's: its special methods answer, and those of its bases. With
