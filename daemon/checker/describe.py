@@ -301,14 +301,34 @@ def special_method(value, name):
     return bind(found, value, type(value)) if bind else found
 
 
+def _is_function_of_library(value):
+    """Returns whether an entry of a class's dictionary, if it is a function, is one of Python's library."""
+    value = value.fget if type(value) is property else value
+    value = value.__func__ if type(value) in (staticmethod, classmethod) else value
+    if type(value) is not FUNCTION:
+        return True
+    name = _text(value.__globals__.get("__name__")) or ""
+    module = sys.modules.get(name) if name.partition(".")[0] in sys.stdlib_module_names else None
+    return module is not None and vars(module) is value.__globals__
+
+
+def is_of_library(kind):
+    """Returns whether a class is Python's library's, or one that the library makes for an object, as those of mocks: what
+    the class itself says of that does not count."""
+    if class_of_library(kind):
+        return True
+    if kind.__module__ == "types":  # make_dataclass() says so of what it makes
+        return False
+    own = [one for one in kind.__mro__ if not class_of_library(one)]
+    return all(_is_function_of_library(value) for one in own for value in vars(one).values())
+
+
 def instance(value):
     kind = type(value)
     module, qualified = class_of_library(kind) or (kind.__module__, kind.__qualname__)
-    # A class that the library makes for one object, as those of mocks, counts as the library's.
     root = module.partition(".")[0] if type(module) is str else ""
-    # make_dataclass() says that what it makes is of the module types.
-    is_made = module == "types" and not class_of_library(kind)
-    if root in sys.stdlib_module_names and not is_made or root == "numpy" and not kind.__flags__ & HEAP_TYPE:
+    is_numpys = root == "numpy" and not kind.__flags__ & HEAP_TYPE
+    if is_numpys or root in sys.stdlib_module_names and is_of_library(kind):
         return ("l", module, qualified, specials_of(kind))
     shadows = ()
     own = getattr(value, "__dict__", None) if hasattr(kind, "__dict__") else None

@@ -23,6 +23,7 @@ from callbacks import PLAIN
 from trusted import load
 from wire import WireError
 
+ABSTRACT = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 # Every failure of a test is one of these, or ends it.
 FAILURES = (AssertionError, Exception, BaseException, SystemExit, KeyboardInterrupt, GeneratorExit)
 
@@ -50,6 +51,7 @@ class Makers(membrane.Space):
     def __init__(self, read_fd, write_fd, first):
         super().__init__(read_fd, write_fd, first)
         self.tamed = {}  # classes that stand for those by which a framework skips a test
+        self.may_show = {}  # by id(): whether objects of the code may be of a class of the library's, and the class
         self.modules = {}  # of the library that only the code has loaded, by name and by id()
         self.aliases = {}  # built-in exception classes that the code has given another name
         self.alias_mixtures = {}
@@ -155,19 +157,27 @@ class Makers(membrane.Space):
     def specials_of_library(self, module, qualified, specials):
         """Those of the judge's own class of that name: the candidate cannot add any."""
         root = module.partition(".")[0]
-        if root in library.MODULES_KNOWN and root in sys.stdlib_module_names:
+        if root != "numpy" and root not in sys.stdlib_module_names:
+            raise WireError("an object of no class of the library")
+        if root in library.MODULES_KNOWN:
             library.load_if_there(module if module in library.CLASSES else root)
         if module in library.SUBMODULES:
             load(module)
         library.load_numpy(module)
-        kind = describe.class_at(module, qualified)
-        if kind is None:
-            kind = HIDDEN_TYPES.get((module, qualified)) or library.hidden_type(module, qualified)
+        kind = class_called(module, qualified)
         if isinstance(kind, type) and self.is_plain(kind):
             raise WireError("a value that is an object")
-        if not isinstance(kind, type) or self.is_value(kind):
-            return ()
-        return library.answered_by(kind)
+        return library.answered_by(kind) if self.may_be_shown(kind) else ()
+
+    def may_be_shown(self, kind):
+        """Returns whether KIND, what the library has under a name, is a class of which the code may have an object: it
+        has instances of its own, and they do not cross as values. Of numpy's only those written in C are the library's."""
+        known = self.may_show.get(id(kind))
+        if known is None:
+            is_pythons = isinstance(kind, type) and kind.__flags__ & describe.HEAP_TYPE and callbacks.root_of(kind) == "numpy"
+            may = isinstance(kind, type) and not is_pythons and not kind.__flags__ & ABSTRACT
+            known = self.may_show[id(kind)] = may and not self.is_value(kind) and not values.is_akin(kind), kind
+        return known[0]
 
     @staticmethod
     def is_plain(kind):
@@ -184,9 +194,8 @@ class Makers(membrane.Space):
         return kind in plain or sharing.container_tag(kind) is not None or values.has_parts(kind)
 
     def class_shown(self, info, kind):
-        module, qualified = info.library
-        found = describe.class_at(module, qualified) or HIDDEN_TYPES.get((module, qualified))
-        return kind if found is None else found
+        found = class_called(*info.library)
+        return found if self.may_be_shown(found) else kind
 
     def may_make(self, kind):
         return id(kind) in self.infos or isinstance(kind, type) and callbacks.is_of_tests(kind)
@@ -293,3 +302,9 @@ def _hidden_types():
 
 
 HIDDEN_TYPES = _hidden_types()
+
+
+def class_called(module, qualified):
+    """Returns what the library has under a name, be it one that no module shows; None if there is no such class."""
+    found = describe.class_at(module, qualified) or HIDDEN_TYPES.get((module, qualified))
+    return found or library.hidden_type(module, qualified)

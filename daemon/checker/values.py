@@ -10,6 +10,8 @@ parts, and look up no name that arrived but those listed here.
 A module of the library is imported only when a value of it arrives, and never to describe a value: the module
 of a value that exists is loaded. Types are compared by identity: a metaclass may define equality and hash."""
 
+import sys
+
 import numpy_values
 from trusted import is_one_of, is_protocol, library_only, load, module_of, mro_of, name_of, need, need_integers
 
@@ -519,6 +521,16 @@ name_of_value = _name
 def has_parts(kind):
     """Returns whether values of exactly this class are taken apart."""
     return bool(_row_of(kind))
+
+
+def is_akin(kind):
+    """Returns whether a class of the library is a base of a class of values, as `pathlib.Path` is, or derives from one."""
+    for _, module, attribute, *_ in ROWS.values():
+        loaded = sys.modules.get(module) if module not in ("builtins", "numpy") else None
+        of_class = vars(loaded).get(attribute) if loaded is not None and type(attribute) is str else None
+        if isinstance(of_class, type) and kind is not object and (issubclass(of_class, kind) or issubclass(kind, of_class)):
+            return True
+    return False
 
 
 def describe(value):
