@@ -306,12 +306,13 @@ class Link(stand_ins.Makers):
         if kind is not None:
             return _exactly(kind, self.pure_special(name, function, value, arguments))
         if name in ("__next__", "__anext__"):
-            return self.ask("special", value, (name,))
+            made = self.ask("special", value, (name,)) if number not in self.walks.ended_for_good else None
+            return self.walks.step_of(number, made) if name == "__anext__" and info.library else made
         if name in ("__getitem__", "__contains__"):
-            return self.pure_special(name, function, value, arguments)
-        if name == "__iter__" and not info.fully_named() and number is not None:
+            return self.item(name, function, value, arguments)
+        if name == "__iter__" and (info.library or not info.fully_named()) and number is not None:
             made = self.walks.without_forgetting(super().special, info, name, function, value, arguments, keywords)
-            return self.walks.steps(number, made, made is value) if hasattr(type(made), "__next__") else made
+            return self.walks.steps(number, made, made is value or info.library is not None) if hasattr(type(made), "__next__") else made
         return super().special(info, name, function, value, arguments, keywords)
 
     def pure_special(self, name, function, value, arguments):
@@ -323,6 +324,23 @@ class Link(stand_ins.Makers):
         if any(type(part) is object for part in key):
             return self.ask(operation, target, given)
         return self.ask_pure(key, operation, target, given)
+
+    def item(self, name, function, value, arguments):
+        """That there is no item stays an answer, as any item does."""
+        end = ("end", self.mark_of(value), *map(self.key_of, arguments))
+        if end in self.answers:
+            raise IndexError(*self.answers[end])
+        try:
+            return self.pure_special(name, function, value, arguments)
+        except IndexError as error:
+            self.answers[end] = error.args
+            raise
+
+    def has_ended(self, number):
+        return number in self.walks.ended
+
+    def notes_end(self, number):
+        self.walks.ended.add(number)
 
     def key_of(self, value):
         """Something equal for the same argument; a new object where there is no such thing."""

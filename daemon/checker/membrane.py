@@ -385,6 +385,13 @@ class Space(Conversation):
     def property(self, info, value, name):
         return self.get(value, name)
 
+    def has_ended(self, number):
+        """Returns whether an iterator of the library, which may have more items later, gives none for now."""
+        return False
+
+    def notes_end(self, number):
+        """Hears that such an iterator has no items left."""
+
     def has_set(self, value, name):
         """Hears that this side has set an attribute of an instance of the other's."""
 

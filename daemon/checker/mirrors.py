@@ -544,6 +544,8 @@ def make_library_class(space, module, qualified, specials):
         asynchronous.add_awaiting(space, names)
     if (module, qualified) == ("builtins", "generator"):
         add_sending(space, names)
+    if "__anext__" in names and "__aiter__" in names:
+        names["__aiter__"] = lambda self: self
     if "__next__" in names:
         add_reading_ahead(space, info, names)
     made = type.__new__(space.Mirror, info.name, (space.Instance,), names)
@@ -563,6 +565,9 @@ def add_reading_ahead(space, info, names):
     ahead, ended = {}, set()
     ends_once = info.library[0] in ("builtins", "itertools")  # others may have more items later, as files have
 
+    def end(number):
+        (ended.add if ends_once else space.notes_end)(number)
+
     def __length_hint__(self):
         ahead.setdefault(space.number_of(self), [])
         return NotImplemented
@@ -570,24 +575,24 @@ def add_reading_ahead(space, info, names):
     def __next__(self):
         space.may_use(self, "__next__")
         number = space.number_of(self)
-        if number in ended:
+        if number in ended or space.has_ended(number):
             raise StopIteration
         items = ahead.get(number)
         if items is None:
             try:
                 return space.ask("next", self)
             except StopIteration:
-                ended.update((number,) if ends_once else ())
+                end(number)
                 raise
         if not items:
             fetched = space.ask("drain", self)
             if type(fetched) is not tuple or not fetched:
                 del ahead[number]
-                ended.update((number,) if ends_once else ())
+                end(number)
                 raise StopIteration
             items.extend(fetched[::-1])
         return items.pop()
 
     names["__next__"] = __next__
-    names.setdefault("__iter__", lambda self: self)
+    names["__iter__"] = lambda self: self  # so it is with every iterator of the library
     names["__length_hint__"] = __length_hint__

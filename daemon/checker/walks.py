@@ -30,20 +30,34 @@ class Walks:
 
     def __init__(self):
         self.known = {}
+        self.ended = set()  # numbers of iterators of the library that have no items left
+        self.ended_for_good = set()  # the same of those with `async for`, whose steps are calls
 
     def forget(self):
         self.known.clear()
+        self.ended.clear()
 
     def without_forgetting(self, question, *arguments):
         """Asks for an iterator, which is no call that may change anything."""
-        known, self.known = self.known, {}
+        before, self.known, self.ended = (self.known, self.ended), {}, set()
         try:
             return question(*arguments)
         finally:
-            self.known = known
+            self.known, self.ended = before
+
+    async def step_of(self, number, awaitable):
+        """Is one step of the asynchronous iterator with that number, or none if it has ended."""
+        if awaitable is None:
+            raise StopAsyncIteration
+        try:
+            return await awaitable
+        except StopAsyncIteration:
+            self.ended_for_good.add(number)
+            raise
 
     def steps(self, number, iterator, is_its_own):
-        """Yields the items of the object with that number. An iterator that IS_ITS_OWN has none left once it has ended."""
+        """Yields the items of the object with that number. One that IS_ITS_OWN iterator, as a file is, has
+        none left once it has ended."""
         known = self.known.setdefault(number, Known())
         at = 0
         while True:
