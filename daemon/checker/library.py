@@ -111,9 +111,12 @@ def find(module, qualified):
 
 
 def answered_by(kind):
-    """Returns the special methods that a stand-in for an instance of KIND, a class of the library, answers."""
+    """Returns the special methods that a stand-in for an instance of KIND, a class of the library, answers. What the
+    iterator of an iterator is nobody has to ask."""
     names = ANSWERED.union(OF_TYPES) if kind.__module__ in ("types", "typing") else ANSWERED
-    return tuple(name for name in describe.specials_of(kind) if name in names)
+    found = tuple(name for name in describe.specials_of(kind) if name in names)
+    own = {"__iter__": "__next__", "__aiter__": "__anext__"}
+    return tuple(name for name in found if own.get(name) not in found)
 
 
 # --- comparisons of abstract classes ---------------------------------------------------------------

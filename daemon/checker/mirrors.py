@@ -544,8 +544,8 @@ def make_library_class(space, module, qualified, specials):
         asynchronous.add_awaiting(space, names)
     if (module, qualified) == ("builtins", "generator"):
         add_sending(space, names)
-    if "__anext__" in names and "__aiter__" in names:
-        names["__aiter__"] = lambda self: self
+    if "__anext__" in names:
+        names.setdefault("__aiter__", lambda self: self)
     if "__next__" in names:
         add_reading_ahead(space, info, names)
     made = type.__new__(space.Mirror, info.name, (space.Instance,), names)
@@ -594,5 +594,5 @@ def add_reading_ahead(space, info, names):
         return items.pop()
 
     names["__next__"] = __next__
-    names["__iter__"] = lambda self: self  # so it is with every iterator of the library
+    names.setdefault("__iter__", lambda self: self)
     names["__length_hint__"] = __length_hint__
