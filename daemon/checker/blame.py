@@ -2,10 +2,11 @@
 """Tells whose import of a missing module failed. If the tests or the prelude import a module that the host does
 not have, that says nothing about the code."""
 
+import os
 import sys
 
 import conversation
-from trusted import is_of_host
+from trusted import is_of_host, load
 
 name_of, arguments_of = ImportError.name.__get__, BaseException.args.__get__  # a class of the code's may have others
 
@@ -23,9 +24,8 @@ FILES = ("<test>", "<test_setup>", "<target ", "<prelude>")  # of the tests' own
 
 def _runs_import(frame):
     """Returns whether FRAME runs an import statement."""
-    from opcode import opmap
-
-    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_NAME"]
+    at = frame.f_lasti
+    return at >= 0 and frame.f_code.co_code[at] == load("opcode").opmap["IMPORT_NAME"]
 
 
 def _is_asked_by_import(frame):
@@ -35,21 +35,20 @@ def _is_asked_by_import(frame):
     return frame.f_code.co_name == "_find_spec" and above is not None and above.f_code.co_name == "_find_and_load_unlocked"
 
 
-def _names_in(text):
-    """Returns the names of modules that the program TEXT has in strings: as the whole of one, or in one that says
-    `import`."""
-    import ast
-    import re
+def _may_be_of_code(path):
+    """Returns whether one of the directories is none of the host's: there may be what the code writes, or has removed."""
+    return any(not is_of_host(os.path.join(place, "module")) and os.path.isdir(place or ".") for place in path)
 
+
+def _strings_of(text):
+    """Returns the strings that are in the program TEXT, with the words of each."""
+    ast, re = load("ast"), load("re")
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return frozenset()
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and type(node.value) is str:
-            found.update(re.findall(r"[\w.]+", node.value) if "import" in node.value else [node.value])
-    return found
+        return []
+    found = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and type(node.value) is str)
+    return [(value, re.findall(r"[\w.]+", value)) for value in found]
 
 
 class Modules:
@@ -57,12 +56,14 @@ class Modules:
     no other error says that the host lacks a module, whatever it claims. TEXT is that of the tests and the prelude."""
 
     def __init__(self, text):
-        self.text, self.written = text, None
+        self.text, self.known_strings = text, None
         self.messages = {}  # of these errors, by the name of the module; the code can send equal ones, but not the same
 
     def find_spec(self, name, path=None, target=None):
         asker = sys._getframe(1)
         if not _is_asked_by_import(asker) or not self.is_made_by_tests(asker, name):
+            return None
+        if self.is_file_of_tests(name) and _may_be_of_code(one for one in (*sys.path, *(path or ())) if type(one) is str):
             return None
         finders = sys.meta_path[sys.meta_path.index(self) + 1 :] if self in sys.meta_path else ()
         for finder in finders:  # of a package that the tests have imported
@@ -85,11 +86,21 @@ class Modules:
             frame = frame.f_back
         return False
 
+    def strings(self):
+        if self.known_strings is None:
+            self.known_strings = _strings_of(self.text)
+        return self.known_strings
+
     def is_written(self, name):
-        """Returns whether the tests have the NAME in a string: importlib.import_module() may have it of the code."""
-        if self.written is None:
-            self.written = _names_in(self.text)
-        return any(one == name or one.startswith(f"{name}.") for one in self.written)
+        """Returns whether the tests have the NAME in a string, as the whole of it or in one that says `import`:
+        importlib.import_module() may have it of the code."""
+        written = (one for value, words in self.strings() for one in (words if "import" in words else [value]))
+        return any(one == name or one.startswith(f"{name}.") for one in written)
+
+    def is_file_of_tests(self, name):
+        """Returns whether the tests may mean a file of that name, which they write or have the code write."""
+        root = name.partition(".")[0]
+        return any(root in word.split(".") for _, words in self.strings() for word in words)
 
     def guarded(self, step, by):
         """Runs STEP. Raises Missing if it ends because this process lacks a module."""

@@ -252,6 +252,7 @@ def test_a_module_that_the_host_lacks(client, mode):
     assert lacks(code, test=f"import not_there\n{program}", entry_point="f") == "the job's tests"
     assert lacks(code, test="def check(f):\n    import not_there\n", entry_point="f") == "the job's tests"
     assert lacks(code, "assert f() == 1", prelude="import not_there\n") == "the job's prelude"
+    assert lacks(code, "import sys\nsys.path.insert(0, '.')\nimport not_there\nf()") == "the job's tests"
     assert lacks(code, "import importlib\nimportlib.import_module('not_there').g(f())") == "the job's tests"
     tried = "try:\n    import not_there\nexcept ImportError:\n    pass\n"
     assert lacks(code, f"{tried}assert f() == 1", test_setup=tried, prelude=tried) == "pass"
