@@ -2,11 +2,13 @@
 """Processes that the tests start. An interpreter among them looks for modules first where it is started or where its
 program lies, and the code writes there, too: a `json.py` of the code's would run instead of Python's, and could end the
 process as if it had checked everything. PYTHONSAFEPATH would keep tests from importing what they have written
-themselves. So such a process is only refused where a file takes the place of a library's."""
+themselves. So such a process is refused where the code has put what Python could run unasked (planted.py). A program of
+the code's that the tests name runs: they ask for it."""
 
 import os
 import sys
 
+from planted import ARCHIVES, ENDINGS, OF_PYTEST, is_run
 from restricted import is_data
 from suite import shorten
 from texts import SHOWN_MAX
@@ -15,9 +17,6 @@ from trusted import LIBRARY
 WORDS_MAX = 256  # of a command
 ENTRIES_MAX = 10000  # of a directory
 READ_MAX = 1 << 20
-# By these pytest decides which tests it runs and what their end means.
-OF_PYTEST = frozenset("conftest.py pytest.ini .pytest.ini tox.ini setup.cfg pyproject.toml".split())
-ENDINGS = (".py", ".pyc", ".so")
 # Where the code writes nothing: interpreters lie there, too.
 HOSTS = (*LIBRARY, "/usr/", *(os.path.realpath(place) + "/" for place in (sys.prefix, sys.base_prefix)))
 
@@ -32,21 +31,27 @@ def words_of(command):
             yield from (word.strip("\"';&|()") for word in text.split()[:WORDS_MAX])
 
 
+def variable(environment, name):
+    """Returns the value of a variable of the process's, "" if it has none."""
+    names = os.environ if environment is None else environment
+    return next((os.fsdecode(names[one]) for one in names if os.fsdecode(one) == name), "")
+
+
 def places_of(command, directory, environment):
     """Returns the directories in which an interpreter may look for modules."""
     directory = os.fsdecode(directory or os.getcwd())
-    names = os.environ if environment is None else environment
-    paths = [os.fsdecode(names[name]) for name in names if os.fsdecode(name) == "PYTHONPATH"]
     found = {directory}
-    for word in (*words_of(command), *(path for several in paths for path in several.split(":"))):
+    for word in (*words_of(command), *variable(environment, "PYTHONPATH").split(":")):
         path = os.path.join(directory, word)
         try:
             if os.path.isdir(path):
                 found.add(path)
             elif os.path.isfile(path):
-                found.add(os.path.dirname(os.path.realpath(path)))
+                found.update((os.path.dirname(path), os.path.dirname(os.path.realpath(path))))
         except ValueError:
             pass
+    bases = (variable(environment, "PYTHONUSERBASE"), os.path.join(variable(environment, "HOME"), ".local"))
+    found.update(os.path.join(directory, base) for base in bases if base)
     return [place for place in found if not (os.path.realpath(place) + "/").startswith(HOSTS)]
 
 
@@ -90,25 +95,119 @@ def configures(place):
 
 def is_harmless(gate, entry):
     """Returns whether a file is one that the tests have written, or a module that holds nothing but values."""
+    if gate.planted.is_on and not has_of_code(gate, os.path.realpath(entry.path)):
+        return True
     if not entry.name.endswith(".py") and entry.name not in OF_PYTEST or not entry.is_file():
         return False
+    return holds_nothing(gate, entry.path)
+
+
+def has_of_code(gate, path):
+    """Returns whether a file, or one in a directory, may be the code's."""
+    root = gate.planted.root
+    if not gate.planted.is_complete or not (path + "/").startswith(root + "/"):
+        return True
+    return any(one == path or one.startswith(path + "/") for one in gate.planted.files_of_code())
+
+
+def holds_nothing(gate, path):
+    """Returns whether a file is a text of the tests', or a module that holds nothing but values."""
     try:
-        with open(entry.path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             text = file.read(READ_MAX)
     except (OSError, ValueError):
         return False
-    return len(text) < READ_MAX and (gate.is_own(text) or entry.name.endswith(".py") and is_data(text))
+    return len(text) < READ_MAX and (gate.is_own(text) or path.endswith(".py") and is_data(text))
 
 
 def check(gate, command, directory=None, environment=None):
     """Refuses a process that the tests start, if the code could run in it unasked."""
-    for place in places_of(command, directory, environment):
+    words = list(words_of(command))
+    places = places_of(command, directory, environment)
+    is_pytest = any("pytest" in word or "py.test" in word for word in words)
+    if may_be_python(gate, words, directory) and not is_program_of_code(gate, words, directory):
+        archives = [os.path.join(directory or "", one) for one in variable(environment, "PYTHONPATH").split(":") if one]
+        check_planted(gate, places, {os.path.realpath(one) for one in archives}, is_pytest)
+        gate.planted.has_started = True
+    for place in places:
         for entry in shadows(place):
             if not is_harmless(gate, entry):
                 name = shorten(entry.name, SHOWN_MAX)
                 gate.refuse(f"the tests start a process where `{name}` takes the place of a library's module")
-        if any("pytest" in word or "py.test" in word for word in words_of(command)):
+        if is_pytest:
             check_pytest(gate, place)
+
+
+def may_be_python(gate, words, directory):
+    """Returns whether a command names Python, or runs a file from where the code may write."""
+    if any("py" in word.lower() for word in words):
+        return True
+    paths = (os.path.realpath(os.path.join(directory or "", word)) for word in words if "\0" not in word)
+    return any(path.startswith(gate.planted.root + "/") and os.access(path, os.X_OK) and os.path.isfile(path) for path in paths)
+
+
+def is_python(word):
+    return os.path.basename(word).startswith(("python", "pypy"))
+
+
+def script_of(words):
+    """Returns the script that the one interpreter of a command runs, or None."""
+    starts = [at for at, word in enumerate(words) if is_python(word) and not (at and is_python(words[at - 1]))]
+    if len(starts) != 1:
+        return None
+    for word in words[starts[0] :]:
+        if word.startswith("-"):
+            if word == "-" or not word.startswith("--") and {"c", "m"} & set(word):
+                return None
+        elif not is_python(word):
+            return word
+    return None
+
+
+def is_program_of_code(gate, words, directory):
+    """Returns whether a command runs a program that the code has written and the tests have not."""
+    script = script_of(words)
+    if script is None or not gate.planted.is_on or "\0" in script:
+        return False
+    path = os.path.join(os.path.realpath(directory or "."), script)
+    path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    if path in gate.planted.replaced:
+        gate.refuse(f"the code has replaced `{shorten(script, SHOWN_MAX)}`, which the tests run")
+    return path in gate.planted.files_of_code() and not os.path.islink(path)
+
+
+def check_planted(gate, places, archives, is_pytest):
+    """Refuses a Python process that finds files of the code's in PLACES, or that has one of ARCHIVES in its path."""
+    planted = gate.planted
+    temporary = os.path.join(planted.root, "tmp") + "/"
+    places = [os.path.realpath(place) + "/" for place in places]
+    found = planted.files_of_code()
+    if not planted.is_complete:
+        gate.refuse("the tests start a process where too many files lie to tell whose they are")
+    for path in sorted(found):
+        near = [place for place in places if path.startswith(place)]
+        if path.startswith(temporary):
+            near = [place for place in near if place.startswith(temporary)]
+        if (near or path in archives) and not is_idle(gate, path, near, archives, is_pytest):
+            name = shorten(os.path.relpath(path, planted.root), SHOWN_MAX)
+            gate.refuse(f"the tests start Python where the code has written `{name}`")
+
+
+def is_idle(gate, path, places, archives, is_pytest):
+    """Returns whether Python does not run a file of the code's, or it holds nothing but values."""
+    name = os.path.basename(path)
+    if path in gate.planted.replaced:
+        return False
+    if os.path.islink(path):
+        return not is_run(path) and not os.path.isdir(path)
+    if name.endswith(ARCHIVES) and path not in archives:
+        return True
+    if name in OF_PYTEST and not name.endswith(".py") and not is_pytest:
+        return True
+    is_at_top = any(path == place + name for place in places)
+    if is_at_top and name.endswith(ENDINGS) and name.partition(".")[0] in sys.builtin_module_names:
+        return True  # nothing takes the place of what the interpreter has in itself
+    return name.endswith(".py") and holds_nothing(gate, path)
 
 
 def check_pytest(gate, place):

@@ -9,6 +9,7 @@ import sys
 import callbacks
 import children
 import pickles
+import planted
 from restricted import REAL_COMPILE, REAL_EVAL, REAL_EXEC, is_data
 from suite import shorten
 from texts import CODE, SHOWN_MAX, inner_codes, is_module_of_library, is_of_library, is_rewriter, spaces_of
@@ -113,6 +114,19 @@ class Sinks:
     def on_program(self, _frame, path, arguments, environment):
         children.check(self.gate, [path, *arguments], None, environment)
 
+    def guard_spawn(self):
+        """multiprocessing starts interpreters without an audit event."""
+        import _posixsubprocess
+
+        start = _posixsubprocess.fork_exec
+
+        def fork_exec(words, *arguments):
+            if sys._getframe(1).f_globals.get("__name__") != "subprocess":
+                children.check(self.gate, list(words))
+            return start(words, *arguments)
+
+        _posixsubprocess.fork_exec = fork_exec
+
     EVENTS = {
         "subprocess.Popen": on_process,
         "os.system": on_command,
@@ -192,6 +206,10 @@ class Sinks:
             if word in text:
                 for resolver in resolvers:
                     self.guard_resolver(*resolver)
+        self.gate.planted = planted.Planted(self.gate)
+        self.gate.planted.install()
+        if "multiprocessing" in text or "concurrent" in text:
+            self.guard_spawn()
         self.modules = keep_real()
         for name in IMPORTERS:
             vars(sys.modules[name]).update(exec=REAL_EXEC, compile=self.compiled_module)
