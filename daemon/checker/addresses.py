@@ -8,16 +8,24 @@ import builtins
 
 from classes import found_on, state_of
 from suite import _at
+from transcript import has_address
 
-LOOK, LOOK_AT_HASH = "__look_at_order__", "__look_at_hash__"  # names by which the tests' code calls this module
+LOOK, LOOK_AT_HASH, LOOK_AT_TEXT = "__look_at_order__", "__look_at_hash__", "__look_at_text__"  # names by which the tests' code calls this module
 # Functions whose result depends on the order of what they are given.
 READERS = frozenset("""list tuple iter enumerate map zip filter sorted min max sum any all next reversed print str repr format
 deque join extend chain from_iterable product combinations permutations choice choices sample reduce fromkeys accumulate
 cycle islice array dict OrderedDict Counter fsum""".split())
+LOOK_AT_MADE = "__look_at_made__"
+# Functions that make texts of what they are given, and others that call what they are given.
+WRITERS = frozenset("repr str ascii print pformat pprint saferepr".split())
+CALLERS = frozenset("map filter sorted sort min max".split())
+CALLED = {"hash": "__look_at_hash__", "repr": "__look_and_repr__", "str": "__look_and_str__", "ascii": "__look_and_repr__"}
 BY_VALUE = (int, str, bytes, bool, complex)
 NESTED_MAX = 50
 
 
+OF_OBJECT, OF_OBJECT_STR = object.__repr__, object.__str__
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 # Of types that hash their objects by address.
 ADDRESSED = [found_on(type(one), "__hash__") for one in (object(), None, len, "".join, type, ..., str.join, object().__str__, (lambda: 0).__get__(1))]
 
@@ -32,6 +40,10 @@ class Addresses:
     def install(self):
         setattr(builtins, LOOK, self.look)
         setattr(builtins, LOOK_AT_HASH, self.hash)
+        setattr(builtins, LOOK_AT_TEXT, self.text)
+        setattr(builtins, LOOK_AT_MADE, self.made)
+        setattr(builtins, CALLED["repr"], lambda value, /: repr(self.text(value)))
+        setattr(builtins, CALLED["str"], lambda value, /: str(self.text(value)))
 
     def is_by_value(self, value, depth=NESTED_MAX):
         """Returns whether the hash of VALUE is the same in each process. Asks neither the object nor its class."""
@@ -66,6 +78,33 @@ class Addresses:
             self.refuse("the tests look at the order of a set of objects, which is that of addresses")
         return value
 
+    def text(self, value):
+        """Looks at what a text is made of."""
+        if self.shows_address(value):
+            self.refuse("an address in memory is part of a text")
+        return self.look(value)
+
+    def made(self, text):
+        """Looks at a text that has been made of several values."""
+        if type(text) is str and has_address(text.encode("utf-8", "replace")):
+            self.refuse("an address in memory is part of a text")
+        return text
+
+    def shows_address(self, value, depth=NESTED_MAX):
+        kind = type(value)
+        if any(kind is one for one in (*BY_VALUE, float)) or not depth or self.is_numbered(value):
+            return False
+        if any(kind is one for one in (list, tuple, set, frozenset)):
+            return any(self.shows_address(part, depth - 1) for part in value)
+        if kind is dict:
+            return any(self.shows_address(part, depth - 1) for pair in value.items() for part in pair)
+        shown = found_on(kind, "__repr__")
+        if shown is OF_OBJECT:
+            return found_on(kind, "__str__") is OF_OBJECT_STR
+        if kind.__module__ == "unittest.mock":
+            return True
+        return not kind.__flags__ & HEAP_TYPE and type(shown) is type(OF_OBJECT) and has_address(f"{shown(value)}".encode("utf-8", "replace"))
+
     def hash(self, value, /):
         if not self.is_by_value(value):
             self.refuse("the tests look at a hash that is an address")
@@ -78,7 +117,14 @@ def _called(name, argument):
 
 
 def _name_of(function):
+    """Returns the name of a function, also of one that formats.py looks up."""
+    if isinstance(function, _ast.Call) and len(function.args) == 2 and getattr(function.args[1], "value", None) in ("format", "format_map"):
+        return "format"
     return function.id if isinstance(function, _ast.Name) else getattr(function, "attr", None)
+
+
+def is_text(node):
+    return isinstance(node, _ast.JoinedStr) or isinstance(node, _ast.Constant) and type(node.value) is str
 
 
 def rewrite(tree):
@@ -96,7 +142,13 @@ def rewrite(tree):
         elif isinstance(node, _ast.Assign) and any(isinstance(one, (_ast.Tuple, _ast.List)) for one in node.targets):
             node.value = _called(LOOK, node.value)
         elif isinstance(node, _ast.FormattedValue):
-            node.value = _called(LOOK, node.value)
+            node.value = _called(LOOK_AT_TEXT, node.value)
+        elif isinstance(node, _ast.BinOp) and isinstance(node.op, _ast.Mod) and is_text(node.left):
+            parts = node.right.elts if isinstance(node.right, _ast.Tuple) else None
+            if parts is None:
+                node.right = _called(LOOK_AT_TEXT, node.right)
+            else:
+                parts[:] = [one if isinstance(one, _ast.Starred) else _called(LOOK_AT_TEXT, one) for one in parts]
         elif isinstance(node, _ast.Call):
             _rewrite_call(node)
 
@@ -107,5 +159,20 @@ def _rewrite_call(node):
         node.func.id = LOOK_AT_HASH
     elif name == "pop" and isinstance(node.func, _ast.Attribute) and not node.args:
         node.func.value = _called(LOOK, node.func.value)
-    elif name in READERS:
-        node.args = [one if isinstance(one, _ast.Starred) else _called(LOOK, one) for one in node.args]
+    elif name in ("__repr__", "__str__", "__format__") and isinstance(node.func, _ast.Attribute):
+        node.func.value = _called(LOOK_AT_TEXT, node.func.value)
+    elif name in READERS or name in WRITERS:
+        look = LOOK_AT_TEXT if name in WRITERS else LOOK
+        _look_at_called(node, name)
+        node.args = [one if isinstance(one, _ast.Starred) else _called(look, one) for one in node.args]
+        if name == "format":
+            made = _at(_ast.Call(func=node.func, args=node.args, keywords=node.keywords), node)
+            node.func, node.args, node.keywords = _at(_ast.Name(id=LOOK_AT_MADE, ctx=_ast.Load()), node), [made], []
+
+
+def _look_at_called(node, name):
+    """Has a function that is called for each item look at it first."""
+    if name in CALLERS:
+        for one in (*node.args[:1], *(one.value for one in node.keywords if one.arg == "key")):
+            if isinstance(one, _ast.Name) and one.id in CALLED:
+                one.id = CALLED[one.id]

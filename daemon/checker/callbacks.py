@@ -39,7 +39,7 @@ OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "w
                "program", "simple", "aliases", "states", "mirror", "numpy_values", "identities", "library",
                "gates", "sharing", "wire_reader", "wire_writer", "conversation", "stand_ins", "blame", "extract", "turns",
                "texts", "restricted", "pickles", "sinks", "namespace", "unreached", "formats", "exits",
-               "children", "planted", "plain_methods", "unittests", "class_names", "rehearsal", "floor", "rests",
+               "children", "planted", "unrepeatable", "plain_methods", "unittests", "class_names", "rehearsal", "floor", "rests",
                "instance_dict", "alarms", "signatures", "operators", "addresses", "tasks", "endings", "unheard",
                "walks", "outline", "garbage")  # fmt: skip
 SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",

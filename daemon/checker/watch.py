@@ -6,95 +6,31 @@ code has written, addresses in memory, and clocks that are read in other ways.
 What the tests do with files of their own they do again in a replay. A file that they read must be one that
 they have written themselves and that the code has not changed since."""
 
-import _ast
 import os
 import sys
+
+from unrepeatable import OF_SQLITE_FUNCTIONS, reason_against
 
 CLOCKS = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
           "process_time_ns", "thread_time", "thread_time_ns", "clock_gettime", "clock_gettime_ns")  # fmt: skip
 # Functions of `time` that read the clock if they are given no time: the number of arguments before it.
 OF_NOW = {"localtime": 0, "gmtime": 0, "ctime": 0, "strftime": 1, "asctime": 0}
 NUMBERS = ("getpid", "getppid", "cpu_count", "getpgrp")
-# Attributes in the tests that lead to what a transcript does not have.
-ELSEWHERE = {
-    "getrusage": "the use of resources",
-    "tracemalloc": "the use of memory",
-    "getmtime": "the times of files",
-    "getatime": "the times of files",
-    "getctime": "the times of files",
-    **{f"st_{name}time{unit}": "the times of files" for name in "mac" for unit in ("", "_ns")},
-    "st_ino": "the numbers of files",
-    "st_dev": "the numbers of files",
-    "gettarinfo": "the times of files",
-    "fileno": "the numbers of descriptors",
-    "socketpair": "the numbers of descriptors",
-    "getloadavg": "the load of the machine",
-    "get_ident": "the identity of threads",
-    "native_id": "the identity of threads",
-    "relativeCreated": "the time since the start",
-    "setitimer": "a timer of signals",
-    "getrandom": "random numbers of the kernel",
-    "RAND_bytes": "random numbers of OpenSSL",
-    "get_native_id": "the identity of threads",
-}
-# The same of modules, whose attributes have usual names.
-OF_MODULES = {
-    ("os", "times"): "the use of the processor",
-    ("os", "pipe"): "the numbers of descriptors",
-    ("os", "dup"): "the numbers of descriptors",
-    **{(numpy, name): "memory that nobody has filled" for numpy in ("np", "numpy") for name in ("empty", "empty_like")},
-}
-# Texts that SQLite reads the clock for, or random numbers.
-OF_SQLITE = ("current_time", "current_date", "'now'", "random(", "randomblob(", "julianday()", "datetime()")
 DEVICES = ("/dev/random", "/dev/urandom")
-OF_DATETIME = ("now", "utcnow", "today")
 # Audit events.
 PROCESSES = ("subprocess.Popen", "os.fork", "os.forkpty", "os.system", "os.exec", "os.posix_spawn", "os.spawn",
              "pty.spawn")  # fmt: skip
 REMOVING = ("os.remove", "os.rmdir", "os.rename", "os.truncate", "os.link")
+SYSTEM = ("/proc", "/sys", "/dev", "/run", "/var/run")
+STEADY = ("/dev/null", "/dev/zero", "/dev/shm")
 LISTING = ("os.listdir", "os.scandir")
 MAKING = ("os.mkdir", "os.symlink")
 HERE = ("/tmp", "/dev/shm")
+SQLITE_FUNCTION = 31
 # What starts a thread, in several versions of Python.
 STARTING = [(module, name) for module in ("_thread", "threading")
             for name in ("start_new_thread", "start_new", "_start_new_thread", "start_joinable_thread",
                          "_start_joinable_thread")]  # fmt: skip
-
-
-def reason_against(trees, text):
-    """Returns why tests cannot be replayed, as far as their TREES tell; "" if nothing is known against it.
-    TEXT is their text."""
-    if "/proc/" in text:
-        return "the tests look into /proc"
-    if "sqlite3" in text and any(word in text.lower() for word in OF_SQLITE):
-        return "the tests have SQLite look at the clock or draw random numbers"
-    if "tarfile" in text and ".add(" in text:
-        return "the tests depend on the times of files (`tarfile`)"
-    if "LogRecord" in text and ("vars(" in text or "__dict__" in text or ".thread" in text):
-        return "the tests depend on the identity of threads (`LogRecord`)"
-    if any(f"{how} _random" in text for how in ("import", "from")):
-        return "the tests depend on random numbers that nobody seeds (`_random`)"
-    has_datetime = "datetime" in text
-    has_numpy = "numpy" in text
-    stack = [node for tree in trees for node in tree.body]
-    while stack:
-        node = stack.pop()
-        name = next((one for one in (getattr(node, field, None) for field in ("attr", "id", "value")) if type(one) is str), None)
-        if type(name) is str:
-            if name in ELSEWHERE:
-                return f"the tests depend on {ELSEWHERE[name]} (`{name}`)"
-            if (getattr(getattr(node, "value", None), "id", None), name) in OF_MODULES:
-                return f"the tests depend on {OF_MODULES[node.value.id, name]} (`{name}`)"
-            if name in OF_DATETIME and has_datetime and not isinstance(node, _ast.Name):
-                return f"the tests depend on the clock (`{name}`)"
-            if has_numpy and name in ("ctypes", "__array_interface__") and isinstance(node, _ast.Attribute):
-                return f"the tests depend on addresses in memory (`{name}`)"
-            if name == "id" and isinstance(node, _ast.Name) and isinstance(node.ctx, _ast.Load):
-                return "the tests depend on addresses in memory (`id`)"
-        for field in node._fields:
-            value = getattr(node, field, None)
-            stack.extend(one for one in (value if type(value) is list else (value,)) if isinstance(one, _ast.AST))
-    return ""
 
 
 # --- what is read through the transcript ------------------------------------------------------------
@@ -132,6 +68,24 @@ def observe(link, text):
         uuid = __import__("uuid")
         uuid._generate_time_safe = uuid._UuidCreate = None
         replace(uuid, "getnode", read_through)
+    if "sqlite3" in text:
+        replace(__import__("sqlite3"), "connect", lambda original: listening(original, events.refuse))
+
+
+def listening(connect, refuse):
+    """Returns sqlite3.connect() with connections that tell which functions of SQLite's the tests use."""
+
+    def authorize(action, _what, function, *_where):
+        if action == SQLITE_FUNCTION and f"{function}".lower() in OF_SQLITE_FUNCTIONS:
+            refuse("the tests have SQLite look at the clock or draw random numbers")
+        return 0  # SQLITE_OK
+
+    def connected(*arguments, **keywords):
+        connection = connect(*arguments, **keywords)
+        connection.set_authorizer(authorize)
+        return connection
+
+    return connected
 
 
 def of_now(original, name, before, now, local):
@@ -273,6 +227,8 @@ class Watch:
         if isinstance(value, int):
             return None
         path = os.path.abspath(os.fsdecode(value))
+        if any(path == one or path.startswith(one + "/") for one in SYSTEM) and not path.startswith(STEADY):
+            self.recorder.refuse(f"the tests look into {path[:60]}")
         if path.startswith(LIBRARY):
             return None
         return path if any(path == area or path.startswith(area + "/") for area in self.areas) else None
