@@ -179,6 +179,8 @@ def is_program_of_code(gate, words, directory):
 def check_planted(gate, places, archives, is_pytest):
     """Refuses a Python process that finds files of the code's in PLACES, or that has one of ARCHIVES in its path."""
     planted = gate.planted
+    if planted.is_accompanied():
+        gate.refuse("the tests start Python while a process or thread of the code goes on")
     temporary = os.path.join(planted.root, "tmp") + "/"
     places = [os.path.realpath(place) + "/" for place in places]
     found = planted.files_of_code()

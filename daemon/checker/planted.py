@@ -11,6 +11,8 @@ WORDS = ("subprocess", "Popen", "popen", "system(", "import system", "spawn", "e
          "script_helper", "venv")  # fmt: skip
 ENTRIES_MAX = 20000  # below the working directory
 READ_MAX = 1 << 20  # bytes of a file
+# Processes of a jail with a process table of its own: the two jails, the judge, and the program that runs the code.
+USUAL = 4
 # Of modules of any Python, and what adds to its path.
 ENDINGS = tuple({*all_suffixes(), ".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd", ".egg-link"})
 ARCHIVES = (".zip", ".egg", ".whl")
@@ -135,11 +137,33 @@ class Planted:
                 if path in self.before and path not in self.of_code:
                     self.replaced.add(path)
                 self.of_code[path] = state
-        if self.has_started and places != self.places and self.has_children():
+        if not self.has_started or not self.has_children():
+            return
+        if places != self.places or self.has_company():
             self.gate.why = self.gate.why or "the code writes files while a process runs that the tests have started"
 
     def has_children(self):
         return any(is_alive(pid) for pid in children() if pid not in self.others)
+
+    def is_accompanied(self):
+        """Returns whether a process or thread of the code's goes on while the tests do: it could write at any time."""
+        found = []
+        self.unheard(lambda: found.append(self.has_company()))
+        return found[0]
+
+    @staticmethod
+    def has_company():
+        """Counts the processes of the jail, which are hidden in /proc, but have numbers. Where the jail has no process
+        table of its own, nothing is known."""
+        if os.getppid() != 1:
+            return False
+        try:
+            with open("/proc/loadavg") as file:
+                last = int(file.read().split()[-1])
+        except (OSError, ValueError):
+            return False
+        own = family_of(os.getpid())
+        return sum(number not in own and is_there(number) for number in range(1, last + 1)) > USUAL - 1
 
     def files_of_code(self):
         """Returns the paths of the code's files that matter, and the tests' that the code has replaced."""
@@ -162,3 +186,34 @@ def is_alive(pid):
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except OSError:
         return False
+
+
+def is_there(number):
+    """Returns whether a process or thread has that number."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def family_of(pid):
+    """Returns the numbers of a process, of its threads, and of what these have started, as far as /proc shows them."""
+    found, stack = set(), [pid]
+    while stack:
+        process = stack.pop()
+        found.add(process)
+        try:
+            threads = os.listdir(f"/proc/{process}/task")
+        except OSError:
+            continue
+        for thread in threads:
+            found.add(int(thread))
+            try:
+                with open(f"/proc/{process}/task/{thread}/children") as file:
+                    stack += [int(child) for child in file.read().split()]
+            except OSError:
+                pass
+    return found

@@ -122,6 +122,8 @@ class Sinks:
 
         def fork_exec(words, *arguments):
             if sys._getframe(1).f_globals.get("__name__") != "subprocess":
+                if self.gate.link.transcript is not None:
+                    self.gate.link.transcript.refuse("the tests start processes")
                 children.check(self.gate, list(words))
             return start(words, *arguments)
 

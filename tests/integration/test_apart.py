@@ -432,3 +432,73 @@ def test_little_memory(client):
     result = judge(client, "def f(): return 1", "assert f() == 1", limits={"memory_bytes": 200 << 20})
     assert (result["verdict"], result["interpreter"]) == ("pass", "cold"), result
 
+
+
+# --- processes of the tests -----------------------------------------------------------------------
+
+WRITING = """
+import os, threading, time
+def write():
+    while True:
+        for name in os.listdir("."):
+            try:
+                if name.endswith(".py") and "_exit" not in open(name).read():
+                    open(".x", "w").write("import os; os._exit(0)")
+                    os.replace(".x", name)
+            except OSError: pass
+def f(path):
+    with open(path, "w") as file: file.write("[]")
+"""
+LATER = """
+import os, time
+def f(path):
+    with open(path, "w") as file: file.write("[]")
+    if os.fork() == 0:
+        time.sleep(0.05)
+        open("json.py", "w").write("import os; os._exit(0)")
+        os._exit(0)
+"""
+STARTS = """
+import subprocess, sys
+f("out.json")
+with open("check.py", "w") as file: file.write("import json\\nassert json.load(open('out.json')) == [1]\\n")
+assert subprocess.run([sys.executable, "check.py"]).returncode == 0
+"""
+ASKS_MEANWHILE = """
+import os, subprocess, sys, time
+with open("check.py", "w") as file: file.write("input()\\nimport json\\nassert json.load(open('out.json')) == [1]\\n")
+process = subprocess.Popen([sys.executable, "check.py"], stdin=subprocess.PIPE)
+f("out.json")
+while not os.path.exists("json.py"): time.sleep(0.01)
+time.sleep(0.1)
+process.communicate(b"x\\n")
+assert process.returncode == 0
+"""
+AMID = {
+    "process": (WRITING + "if os.fork() == 0: write()\n", STARTS, "while a process or thread of the code goes on"),
+    "thread": (WRITING + "threading.Thread(target=write, daemon=True).start()\n", STARTS, "while a process or thread of the code goes on"),
+    "later": (LATER, ASKS_MEANWHILE, "while a process runs that the tests have started"),
+}
+
+
+@pytest.mark.parametrize("name", AMID)
+def test_nothing_of_the_code_goes_on_beside_a_process_of_the_tests(daemon, client, name):
+    """It could write what that process runs, at any time."""
+    if "pid_namespace" not in daemon.layers():
+        pytest.skip("without this layer the judge cannot tell the processes of the code")
+    code, target, why = AMID[name]
+    result = judge(client, code, target)
+    assert result["verdict"] == "assertion_fail" and why in result["assertions"][0]["detail"], result
+
+
+def test_processes_of_the_tests_run_beside_code_that_rests(client):
+    code = """
+import subprocess, threading
+def f(path):
+    subprocess.run(["true"], check=True)
+    thread = threading.Thread(target=len, args=("x",))
+    thread.start()
+    thread.join()
+    with open(path, "w") as file: file.write("[1]")
+"""
+    passes(client, code, STARTS + STARTS + ASKS_MEANWHILE.split("process =")[0])
