@@ -17,6 +17,8 @@ from trusted import LIBRARY
 WORDS_MAX = 256  # of a command
 ENTRIES_MAX = 10000  # of a directory
 READ_MAX = 1 << 20
+LINE_MAX = 256  # of the first line of a script
+BUILDERS = frozenset("make gmake ninja cmake meson tox nox scons".split())  # run what files here say
 # Where the code writes nothing: interpreters lie there, too.
 HOSTS = (*LIBRARY, "/usr/", *(os.path.realpath(place) + "/" for place in (sys.prefix, sys.base_prefix)))
 
@@ -122,11 +124,12 @@ def holds_nothing(gate, path):
 
 def check(gate, command, directory=None, environment=None):
     """Refuses a process that the tests start, if the code could run in it unasked."""
-    words = list(words_of(command))
+    words = [word for word in words_of(command) if "\0" not in word]
+    directory = os.fsdecode(directory or os.getcwd())
     places = places_of(command, directory, environment)
     is_pytest = any("pytest" in word or "py.test" in word for word in words)
     if may_be_python(gate, words, directory) and not is_program_of_code(gate, words, directory):
-        archives = [os.path.join(directory or "", one) for one in variable(environment, "PYTHONPATH").split(":") if one]
+        archives = [os.path.join(directory, one) for one in variable(environment, "PYTHONPATH").split(":") if one]
         check_planted(gate, places, {os.path.realpath(one) for one in archives}, is_pytest)
         gate.planted.has_started = True
     for place in places:
@@ -139,11 +142,28 @@ def check(gate, command, directory=None, environment=None):
 
 
 def may_be_python(gate, words, directory):
-    """Returns whether a command names Python, or runs a file from where the code may write."""
-    if any("py" in word.lower() for word in words):
+    """Returns whether a command names Python, or what starts it: a link to it, a script that it runs or that names it."""
+    if any("py" in word.lower() or os.path.basename(word) in BUILDERS for word in words):
         return True
-    paths = (os.path.realpath(os.path.join(directory or "", word)) for word in words if "\0" not in word)
-    return any(path.startswith(gate.planted.root + "/") and os.access(path, os.X_OK) and os.path.isfile(path) for path in paths)
+    for number, word in enumerate(words):
+        path = os.path.realpath(os.path.join(directory, word))
+        if number < 2 and not os.path.isfile(path):
+            path = os.path.realpath(next(filter(os.path.isfile, (f"{place}/{word}" for place in os.get_exec_path())), path))
+        is_near = path.startswith(gate.planted.root + "/")
+        if "python" in os.path.basename(path) or (is_near or number < 2) and names_python(path, is_near):
+            return True
+    return False
+
+
+def names_python(path, is_near):
+    """Returns whether a file is a script of Python's, or, near the tests' own, any text in which it occurs."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(fd, "rb") as file:
+            head = file.read(READ_MAX if is_near else LINE_MAX)
+    except OSError:
+        return False
+    return b"py" in head if is_near and b"\0" not in head else head.startswith(b"#!") and b"python" in head.partition(b"\n")[0]
 
 
 def is_python(word):
@@ -167,9 +187,9 @@ def script_of(words):
 def is_program_of_code(gate, words, directory):
     """Returns whether a command runs a program that the code has written and the tests have not."""
     script = script_of(words)
-    if script is None or not gate.planted.is_on or "\0" in script:
+    if script is None or not gate.planted.is_on:
         return False
-    path = os.path.join(os.path.realpath(directory or "."), script)
+    path = os.path.join(os.path.realpath(directory), script)
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     if path in gate.planted.replaced:
         gate.refuse(f"the code has replaced `{shorten(script, SHOWN_MAX)}`, which the tests run")
@@ -185,7 +205,7 @@ def check_planted(gate, places, archives, is_pytest):
     places = [os.path.realpath(place) + "/" for place in places]
     found = planted.files_of_code()
     if not planted.is_complete:
-        gate.refuse("the tests start a process where too many files lie to tell whose they are")
+        gate.refuse("the tests start a process where it cannot be told which files are the code's")
     for path in sorted(found):
         near = [place for place in places if path.startswith(place)]
         if path.startswith(temporary):

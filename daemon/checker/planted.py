@@ -119,6 +119,8 @@ class Planted:
                             stack.append(entry.path)
                         elif is_link or is_run(entry.path):
                             files[entry.path] = state_of(entry.path, is_link)
+            except FileNotFoundError:
+                pass  # something of the tests' has removed it meanwhile
             except OSError:
                 self.is_complete = False
         return files, places

@@ -97,6 +97,7 @@ def reason_against(trees, text):
     """Returns why tests cannot be replayed, as far as their TREES tell; "" if nothing is known against it.
     TEXT is their text."""
     trees = fresh(text) or trees
+    trees = [*trees, *(inner for tree in trees for inner in programs_in(tree))]
     if re.search(r"/proc\b", text):
         return "the tests look into /proc"
     if "sqlite3" in text and any(word in text.lower() for word in OF_SQLITE):
@@ -118,6 +119,12 @@ def fresh(text):
         return [compile(text, "<tests>", "exec", PARSE_ONLY, dont_inherit=True)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
+
+
+def programs_in(tree):
+    """Returns the trees of texts in a program that import something: the tests may run them."""
+    texts = [node.value for node, _ in parts_of(tree) if isinstance(node, _ast.Constant) and type(node.value) is str]
+    return [inner for text in texts if "import" in text for inner in fresh(text.strip())]
 
 
 def parts_of(tree):
@@ -297,6 +304,9 @@ class Look:
                 return "memory that nobody has filled", name
             if name == "collect" and self.module(node.func) == "gc.collect" and not isinstance(above, _ast.Expr):
                 return "the state of the interpreter", "collect"
+        if getattr(node, "attr", "") in STATS and isinstance(node.ctx, _ast.Load) and getattr(above, "func", None) is not node:
+            if not isinstance(above, _ast.Attribute):
+                return "the times of files", node.attr
         if getattr(node, "attr", "") == "__hash__" and isinstance(node.ctx, _ast.Load) and not isinstance(above, _ast.Compare):
             return "a hash that may be an address", "__hash__"
         return None
