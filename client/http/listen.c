@@ -2,7 +2,7 @@
 #include "listen.h"
 
 #include "conf/address.h"
-#include "proto/descriptors.h"
+#include "conf/descriptors.h"
 #include "proto/util.h"
 
 #include <arpa/inet.h>

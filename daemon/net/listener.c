@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "listener.h"
 
+#include "conf/descriptors.h"
 #include "daemon/base/events.h"
-#include "proto/descriptors.h"
 #include "proto/util.h"
 
 #include <fcntl.h>
