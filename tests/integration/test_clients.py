@@ -536,8 +536,8 @@ def test_full_close_of_a_half_closed_client(daemon, bench, unread):
         client = daemon.connect()
         submit_all(client, {id: bench.job(FAMILY) for id in numbered("a", 4)})
         client.sock.shutdown(socket.SHUT_WR)
-        wait_until(lambda: len(daemon.descendants() - jails) == 6, "two families run")
-        assert other.status()["queue"]["jobs"] == 2
+        wait_until(lambda: other.status()["queue"]["jobs"] == 2, "two jobs run")
+        wait_until(lambda: len(daemon.descendants() - jails) == 6, "they are families")
         if not unread:
             assert [m["type"] for m in raw_messages(client, 2)] == ["started"] * 2
         client.close()

@@ -283,7 +283,9 @@ if os.fork() == 0:
                             path = os.path.join(directory, name)
                             try:
                                 os.chmod(path, 0o600)
-                                open(path, "w").write("the same")
+                                # It makes no file: that could come back when the daemon removes all at its end.
+                                with open(os.open(path, os.O_WRONLY | os.O_TRUNC), "w") as file:
+                                    file.write("the same")
                             except OSError: pass
     os._exit(0)
 os.wait()
