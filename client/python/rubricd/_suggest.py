@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What mends a refused job: the field that was meant, or the argument that was left out, as rubricctl says it."""
+"""Tells how to mend a refused job: which field was meant, or which argument is missing. rubricctl says the same."""
 
 import difflib
 import inspect
