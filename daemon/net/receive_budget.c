@@ -10,6 +10,9 @@
 
 /* How much more a share may be than what is left. */
 #define SHARE_PER_FREE 3
+/* Whoever sends at all is never stalled, and can do so slowly. There is one guest for all: it has
+ * this many times stall_ms for its frame if others wait. */
+#define GUEST_STALLS 8
 
 static void set_read_bound(const struct receive_share *share)
 {
@@ -19,11 +22,21 @@ static void set_read_bound(const struct receive_share *share)
 
 /* --- who has to go ------------------------------------------------------------------------- */
 
+/* Whether the guest is still at its frame though its time is over. */
+static bool guest_is_late(const struct receive_budget *budget, uint64_t now)
+{
+    const struct receive_share *guest = budget->guest;
+    return guest && !guest->is_whole &&
+           now - budget->guest_ns >= GUEST_STALLS * budget->stall_ms * NS_PER_MS;
+}
+
 /* Returns the one that has sent too little for the longest time; NULL if all send. */
 static struct receive_share *find_stalled(const struct receive_budget *budget)
 {
     uint64_t now = clock_now_ns();
     struct receive_share *share, *found = NULL;
+    if (guest_is_late(budget, now))
+        return budget->guest;
     TAILQ_FOREACH(share, &budget->holders, of_holders)
     {
         /* Of the guest, nothing but a whole frame is an excuse. */
@@ -47,6 +60,8 @@ static void on_timer(evutil_socket_t fd, short what, void *userdata)
     struct receive_budget *budget = userdata;
     (void)fd;
     (void)what;
+    if (TAILQ_EMPTY(&budget->waiting))
+        return;
     struct receive_share *stalled = find_stalled(budget);
     if (stalled)
         budget->lost(stalled);
@@ -101,17 +116,35 @@ static bool has_room(const struct receive_share *share, size_t step)
 
 /* --- the line ------------------------------------------------------------------------------ */
 
+/* Returns who is to be the next guest: of those that wait, the oldest of the user who has least, so
+ * that no number of connections keeps another user out. NULL: nobody waits. */
+static const struct receive_share *next_guest(const struct receive_budget *budget)
+{
+    const struct receive_share *share, *next = TAILQ_FIRST(&budget->waiting);
+    TAILQ_FOREACH(share, &budget->waiting, of_waiting)
+    {
+        if (share->user->received < next->user->received)
+            next = share;
+    }
+    return next;
+}
+
+static bool may_be_guest(const struct receive_share *share)
+{
+    const struct receive_share *next = next_guest(share->budget);
+    return !share->budget->guest &&
+           (!next || next == share || share->user->received < next->user->received);
+}
+
 /* Wakes those who may get more now. They read from the event loop, not from inside another
  * connection's callback. */
 static void wake(const struct receive_budget *budget)
 {
-    const struct receive_share *share;
-    bool has_guest = budget->guest != NULL;
+    const struct receive_share *share, *guest = budget->guest ? NULL : next_guest(budget);
     TAILQ_FOREACH(share, &budget->waiting, of_waiting)
     {
-        if (has_guest && !has_room(share, SMALL_FRAME_MAX))
+        if (share != guest && !has_room(share, SMALL_FRAME_MAX))
             continue;
-        has_guest = true; /* the first one becomes it, if there is none */
         bufferevent_trigger(share->bev, EV_READ,
                             BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
     }
@@ -173,11 +206,12 @@ bool receive_share_take(struct receive_share *share, size_t size, size_t arrived
         return true;
     size_t step = MIN(size - bound, MAX(share->bytes, SMALL_FRAME_MAX));
     if (!has_room(share, step)) {
-        if (budget->guest) {
+        if (!may_be_guest(share)) {
             set_waiting(share, true);
             return false;
         }
         budget->guest = share;
+        budget->guest_ns = clock_now_ns();
         step = size - bound;
     }
     set_bytes(share, share->bytes + step);

@@ -9,8 +9,9 @@
  * user, so that one who comes later always finds some. What gets no more waits in line, unread.
  *
  * If all frames waited for each other's memory, they would wait for ever. So one share at a time,
- * the guest, may receive its whole frame, even beyond the budget. And while a share waits, those
- * that send too little lose their shares, one after the other: `lost` is called for them.
+ * the guest, may receive its whole frame, even beyond the budget. Of those that wait, one of the
+ * user who has least is the next. And while a share waits, those that send too little lose their
+ * shares, one after the other, and so does a guest that takes long: `lost` is called for them.
  *
  * Invariants: `reserved` is the sum of all shares, and a user's `received` that of the user's
  * shares; a share is in `waiting` exactly while is_waiting, and in `holders` exactly while it has
@@ -36,9 +37,11 @@ struct receive_budget {
     struct receive_line waiting; /* oldest first */
     struct receive_line holders;
     struct receive_share *guest; /* NULL: none */
+    uint64_t guest_ns;           /* when it became that */
     uint64_t stall_ms;
     struct event *timer;
-    /* SHARE has not got SMALL_FRAME_MAX bytes within stall_ms, and others wait: end its frame. */
+    /* SHARE has not got SMALL_FRAME_MAX bytes within stall_ms, or is the guest and takes long, and
+     * others wait: end its frame. */
     void (*lost)(struct receive_share *share);
 };
 

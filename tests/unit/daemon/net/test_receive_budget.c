@@ -196,6 +196,42 @@ static void who_stalls_loses_his_share(void **state)
     expect_lost(f, &f->share[1]);
 }
 
+/* It arrives so fast that it never counts as stalled. */
+static void a_guest_that_takes_long_loses_its_share(void **state)
+{
+    struct fixture *f = *state;
+    receive_budget_bound(&f->budget, 100 * STEP, 100);
+    (void)take_all(&f->share[0], 100000 * STEP); /* the guest */
+    (void)take_all(&f->share[1], 1000 * STEP);   /* waits */
+    size_t arrived = f->share[0].seen;
+    uint64_t end = clock_now_ns() + 10 * NS_PER_S;
+    while (!f->lost && clock_now_ns() < end) {
+        arrived += STEP;
+        assert_true(receive_share_take(&f->share[0], 100000 * STEP, arrived));
+        (void)event_base_loop(f->base, EVLOOP_ONCE);
+    }
+    assert_ptr_equal(f->lost, &f->share[0]);
+}
+
+/* The guest's place goes to a user who has less, whoever has waited for longer. */
+static void users_take_turns_as_guests(void **state)
+{
+    struct fixture *f = *state;
+    receive_budget_bound(&f->budget, 60 * STEP, 1000);
+    f->share[2].user = &f->users[1];
+    (void)take_all(&f->share[0], 1000 * STEP); /* the guest */
+    (void)take_all(&f->share[1], 1000 * STEP);
+    (void)take_all(&f->share[2], 1000 * STEP);
+    assert_true(f->share[1].is_waiting && f->share[2].is_waiting);
+    receive_share_give_back(&f->share[0]);
+    assert_true(f->users[1].received < f->users[0].received);
+    /* It is at hand sooner than the one whose turn it is. */
+    assert_false(receive_share_take(&f->share[1], 1000 * STEP, bound(f->share[1].bytes)));
+    assert_null(f->budget.guest);
+    assert_int_equal(take_all(&f->share[2], 1000 * STEP), 1000 * STEP);
+    assert_ptr_equal(f->budget.guest, &f->share[2]);
+}
+
 static void nobody_loses_a_share_that_nobody_wants(void **state)
 {
     struct fixture *f = *state;
@@ -223,6 +259,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(there_is_room_for_the_next, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_leaves_the_line_wakes_the_next, setup, teardown),
         cmocka_unit_test_setup_teardown(who_stalls_loses_his_share, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_guest_that_takes_long_loses_its_share, setup, teardown),
+        cmocka_unit_test_setup_teardown(users_take_turns_as_guests, setup, teardown),
         cmocka_unit_test_setup_teardown(nobody_loses_a_share_that_nobody_wants, setup, teardown),
         cmocka_unit_test_setup_teardown(no_more_is_given_back_than_was_taken, setup, teardown),
     };
