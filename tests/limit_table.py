@@ -16,11 +16,11 @@ KINDS = json.loads((ROOT / "proto" / "schema" / "kinds.schema.json").read_text()
 
 
 def shipped_default(key, kind):
-    """Returns the seconds that the shipped configuration gives as the default of KEY for jobs of KIND; None if it
-    gives none, which schema_check.py and the configuration's tests report."""
+    """Returns what the shipped configuration gives as the default of KEY for jobs of KIND, in seconds, bytes or
+    units; None if it gives none, which schema_check.py and the configuration's tests report."""
     section = (ROOT / "conf" / "rubricd.conf").read_text().partition(f"\n[{kind}]\n")[2].partition("\n[")[0]
-    found = re.search(rf"^#{key} = (\d+)s$", section, re.MULTILINE)
-    return found and int(found[1])
+    found = re.search(rf"^#{key} = (\d+)(s|[KMG]?)$", section, re.MULTILINE)
+    return found and int(found[1]) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(found[2], 1)
 
 
 def default_of(row, kind):

@@ -12,7 +12,8 @@
 
 /* Bytes of a message beside its tests: twice the digest, the numbers, and the names. */
 #define OVERHEAD_MAX ((size_t)320)
-/* Sets of which is known whether the daemon has them. The daemon keeps fewer. */
+/* The most sets of tests for which we remember whether the daemon has them: more than it keeps, so
+ * that we forget none that it still has. */
 #define KNOWN_MAX 4096
 
 /* --- tests -------------------------------------------------------------------------------- */

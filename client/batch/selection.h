@@ -13,7 +13,7 @@ struct selection {
     uint64_t cases;                  /* so far */
 };
 
-/* Borrows FILTERS. -EINVAL with FAULT if one of them has no pattern, or a key that is none. */
+/* Borrows FILTERS. -EINVAL with FAULT if one of them has no pattern, or names an unknown key. */
 int selection_init(struct selection *ret, const struct text_list *filters, uint64_t limit,
                    struct fault *fault);
 

@@ -4,6 +4,7 @@
 #include "client/terminal/text.h"
 #include "proto/json.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -40,6 +41,14 @@ static void end_index(struct reader *reader)
     reader->ops->ready(reader->arg);
 }
 
+/* The one function that changes the state. */
+static void enter(struct reader *reader, enum reader_state state)
+{
+    assert(state == READER_CREATING || reader->state == READER_CREATING);
+    assert(state == READER_CREATING || (state == READER_LIVE) == reader->indexed);
+    reader->state = state;
+}
+
 static bool on_created(void *arg, natsMsg *reply)
 {
     struct reader *reader = arg;
@@ -61,7 +70,7 @@ static bool on_created(void *arg, natsMsg *reply)
     reader->silence_ms = monotonic_ms() + SILENCE_MS;
     reader->epoch = bus_epoch(reader->bus);
     (void)snprintf(reader->consumer, sizeof(reader->consumer), "%s", name);
-    reader->state = reader->indexed ? READER_LIVE : READER_INDEXING;
+    enter(reader, reader->indexed ? READER_LIVE : READER_INDEXING);
     if (!reader->indexed && json_integer_value(json_object_get(object, "num_pending")) == 0)
         end_index(reader);
     else
@@ -81,7 +90,7 @@ static void create(struct reader *reader)
                      "\"inactive_threshold\":%" PRId64 ",\"num_replicas\":1,\"mem_storage\":true}}",
                      fleet, reader->last_seq + 1, fleet, reader->run,
                      reader->indexed ? "false" : "true", INACTIVE_S * SECOND_NS);
-    reader->state = READER_CREATING;
+    enter(reader, READER_CREATING);
     bus_forget(reader->bus, reader->request);
     reader->request = bus_request(reader->bus, subject, NULL, text, (size_t)n, on_created, reader);
 }

@@ -17,7 +17,7 @@ void task_release_slot(struct task *task);
 /* Gives the job to the daemon, now that its start is marked. */
 void task_run(struct task *task);
 
-/* Stores a dead letter, now that its mark has as many starts as it may have. */
+/* Stores a dead letter for the job, whose mark has the number of starts that is allowed. */
 void task_bury(struct task *task);
 
 /* Stores that the job is being started here, and goes on: to the daemon; to its dead letter; or it

@@ -99,7 +99,8 @@ static bool is_for_others(struct task *task)
 }
 
 /* The message comes again after about a second, to whoever has asked first. The delay varies: two
- * workers ask at the same interval, and with a fixed one the same of them would always be first. */
+ * workers ask at the same interval, and with a fixed delay the same worker would be first each
+ * time. */
 static void pass_by(struct task *task)
 {
     char verb[48];

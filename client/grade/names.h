@@ -2,8 +2,8 @@
 #pragma once
 /* Finds the names under test of a task: what the data set's own solution defines at its top level
  * and the tests use without defining it themselves. Without them a name that is also one of
- * Python's library belongs to the library (proto/protocol.md, "Whose name it is"), so that a task
- * whose function is called `count` could not be judged. Samples have no part in it. Pure. */
+ * Python's library belongs to the library (proto/protocol.md, "Whose name it is"), and a task whose
+ * function is called `count` could not be judged. Samples have no part in it. Pure. */
 
 #include "proto/json.h"
 

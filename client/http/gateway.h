@@ -78,7 +78,7 @@ bool gateway_take_room(struct gateway *gateway, const char *name, uint64_t befor
 bool gateway_may_hold(struct gateway *gateway, const char *name, bool stream, uint64_t held,
                       uint64_t more);
 
-/* Counts that one holds NOW bytes of results of the share NAME, and BEFORE held so many. */
+/* Records that a request of the share NAME holds NOW bytes of results instead of BEFORE. */
 void gateway_hold(struct gateway *gateway, const char *name, uint64_t before, uint64_t now);
 
 /* WAITER is called from the loop once results have gone. It may wait already. */

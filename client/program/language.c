@@ -26,7 +26,7 @@ static const struct {
     {"scala", "scala"},   {"kt", "kotlin"},
 };
 
-/* As in conf/languages.d; the source of Java and Scala is named after its class. */
+/* The names of source files, as in conf/languages.d. Java and Scala name theirs after its class. */
 static const struct {
     const char *language, *source;
 } sources[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* How much memory the processes of a job take together, where no control group tells. */
+/* How much memory the processes of a job take together, on hosts without a control group to tell it. */
 
 #include <poll.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * and freed. settings.c holds the rules that it was admitted under, jobset.c a connection's
  * unfinished jobs, answer.c the message that ends it.
  *
- * May include kinds, pool, confine, cgroup, log, base and the libraries. Knows nothing of
+ * May include kinds, compare, pool, confine, languages, base and the libraries. Knows nothing of
  * connections or of the supervisor.
  *
  * Invariants:

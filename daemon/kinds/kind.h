@@ -4,8 +4,9 @@
  * judge its end, name it for people. It knows nothing of connections, of the queue or of the
  * supervisor.
  *
- * May include: pool/ for what a slot is given and what it gives back, base/roots.h and
- * base/clock.h, jail/view.h, rubricdir/ and proto/.
+ * May include: pool/ for what a slot is given and what it gives back, compare/, languages/,
+ * base/roots.h and base/clock.h, what jail/ says of itself in headers (view.h, link.h, pattern.h),
+ * rubricdir/ and proto/.
  *
  * Invariants:
  *  - Each row of JOB_KINDS has its operations (kind.c).

@@ -10,8 +10,8 @@
  * slot_job keep the states of jail and job; packet sends a job to its jail; capture reads its
  * output; job_cgroup owns its cgroup.
  *
- * May include: confine, cgroup, log, jail (link.h, the link and its kinds of notice, and
- * children.h), base, and proto.
+ * May include: confine, cgroup, log, jail (link.h, the link and its kinds of notice, children.h
+ * and disk.h), base, and proto.
  *
  * Invariants:
  *  - An entry is in the queue, or its job is on exactly one slot, or it was given back by `done`.

@@ -114,8 +114,8 @@ struct slot_ops {
     /* The jail is lost, and the session with it: slot_has_lost_jail(). May be NULL for slots of no
      * session. */
     void (*lost)(struct slot *slot, void *userdata);
-    /* The slot can take a job: it is idle, takes one ahead, or holds one for another slot. Or it
-     * has failed at a jail once more. */
+    /* The slot can take a job: it is idle, has room for one ahead, or holds one that another slot
+     * could run. Also called after each failed attempt to start a jail. */
     void (*idle)(struct slot *slot, void *userdata);
     /* Kills children of the supervisor that are not jails; returns how many there were. */
     int (*sweep)(void *userdata);
