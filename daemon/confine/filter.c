@@ -19,12 +19,15 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 /* The newest system call known when this list was written. Newer ones do not exist for jobs until
  * somebody has reviewed them. */
 #define NEWEST_KNOWN 450
 
 #define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_CLASS(class) ((uint32_t)(class) << 13)
+#define IOPRIO_CLASS_REAL_TIME IOPRIO_CLASS(1)
 
 #ifndef F_SETDELEG
 #define F_SETDELEG 1040 /* since Linux 6.19 */
@@ -276,23 +279,15 @@ static int add_set_id(scmp_filter_ctx ctx)
 
 /* Restricts the calls that steer another process of the same identity. In an own pid namespace,
  * process 1 is the jail and all others are the job's: every target but process 1 is allowed.
- * Elsewhere a process may target only itself. */
+ * Elsewhere a process may target only itself. (write_priority() sees to those that set a priority.)
+ */
 static int add_processes(scmp_filter_ctx ctx, bool own_pids)
 {
-    static const struct {
-        const char *name;
-        unsigned pid; /* index of the argument */
-    } calls[] = {{"prlimit64", 0},      {"sched_setattr", 0}, {"sched_setscheduler", 0},
-                 {"sched_setparam", 0}, {"setpriority", 1},   {"ioprio_set", 1}};
+    /* sched_setparam() changes nothing of a process that is not of real time. */
+    static const char *const calls[] = {"prlimit64", "sched_setparam"};
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
-        r = deny_if(ctx, EPERM, calls[i].name,
-                    own_pids ? equals(calls[i].pid, 1) : is_not(calls[i].pid, 0));
-    /* Not for whole groups and users. */
-    if (r == 0)
-        r = deny_if(ctx, EPERM, "setpriority", is_not(0, PRIO_PROCESS));
-    if (r == 0)
-        r = deny_if(ctx, EPERM, "ioprio_set", is_not(0, IOPRIO_WHO_PROCESS));
+        r = deny_if(ctx, EPERM, calls[i], own_pids ? equals(0, 1) : is_not(0, 0));
     /* Not kill(-1): on the host it would reach everything that the account runs. */
     if (r == 0 && !own_pids)
         r = deny_if(ctx, EPERM, "kill", equals(0, UINT32_MAX));
@@ -363,6 +358,89 @@ static int write_newer(int fd)
     return write(fd, newer, sizeof(newer)) == (ssize_t)sizeof(newer) ? 0 : -errno;
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LOW_HALF 0
+#else
+#define LOW_HALF 4
+#endif
+
+#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+#define LOAD_ARGUMENT(index)           \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
+             offsetof(struct seccomp_data, args) + (index) * sizeof(uint64_t) + LOW_HALF)
+/* How many instructions to skip if the value is K, and if it is not. */
+#define IF(k, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (then), (otherwise))
+#define IF_BITS(k, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (k), (then), (otherwise))
+#define KEEP(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (bits))
+#define ANSWER(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
+
+/* Writes the part about priorities: no process of a job changes its own. One of the lowest priority
+ * that holds a lock of the kernel, while others of the job occupy the CPUs, holds up whoever needs
+ * that lock: a neighbour, the daemon, the jail. The kernel lends such a holder no priority.
+ *
+ * What any process may ask for is answered as done, since programs ask (nice, ionice, runtimes) and
+ * few would go on after a refusal. What takes a right gets the kernel's refusal. So does a policy
+ * that is not known here, which may come after the ordinary one (SCHED_EXT). What sched_setattr()
+ * asks for is in memory, where a filter cannot see it; it would also give the others longer slices.
+ *
+ * The rules overlap and differ in their answers, for which libseccomp has no order. */
+static int write_priority(int fd, bool own_pids)
+{
+    /* Followed by the answer to a pid that is not the job's: see add_processes(). */
+    const struct sock_filter if_others =
+        own_pids ? (struct sock_filter)IF(1, 0, 1) : (struct sock_filter)IF(0, 1, 0);
+    const struct sock_filter priority[] = {
+        LOAD(arch),
+        IF(seccomp_arch_native(), 1, 0),
+        ANSWER(ENOSYS), /* as libseccomp's program would */
+        LOAD(nr),
+
+        IF(SYS_setpriority, 0, 10),
+        LOAD_ARGUMENT(0),
+        IF(PRIO_PROCESS, 1, 0), /* not whole groups and users */
+        ANSWER(EPERM),
+        LOAD_ARGUMENT(1),
+        if_others,
+        ANSWER(EPERM),
+        LOAD_ARGUMENT(2),
+        IF_BITS(UINT32_C(1) << 31, 0, 1), /* negative */
+        ANSWER(EACCES),
+        ANSWER(0),
+
+        IF(SYS_ioprio_set, 0, 11),
+        LOAD_ARGUMENT(0),
+        IF(IOPRIO_WHO_PROCESS, 1, 0),
+        ANSWER(EPERM),
+        LOAD_ARGUMENT(1),
+        if_others,
+        ANSWER(EPERM),
+        LOAD_ARGUMENT(2),
+        KEEP(IOPRIO_CLASS(7)),
+        IF(IOPRIO_CLASS_REAL_TIME, 0, 1),
+        ANSWER(EPERM),
+        ANSWER(0),
+
+        IF(SYS_sched_setscheduler, 0, 10),
+        LOAD_ARGUMENT(0),
+        if_others,
+        ANSWER(EPERM),
+        LOAD_ARGUMENT(1),
+        KEEP(~(uint32_t)SCHED_RESET_ON_FORK),
+        IF(SCHED_NORMAL, 3, 0),
+        IF(SCHED_BATCH, 2, 0),
+        IF(SCHED_IDLE, 1, 0),
+        ANSWER(EPERM),
+        ANSWER(0),
+
+        IF(SYS_sched_setattr, 0, 4),
+        LOAD_ARGUMENT(0),
+        if_others,
+        ANSWER(EPERM),
+        ANSWER(0),
+    };
+    return write(fd, priority, sizeof(priority)) == (ssize_t)sizeof(priority) ? 0 : -errno;
+}
+
 int filter_program(uint32_t layers, bool bounds_memory, uint64_t pass)
 {
     assert((layers & ~LAYERS_ALL) == 0);
@@ -375,6 +453,8 @@ int filter_program(uint32_t layers, bool bounds_memory, uint64_t pass)
     int r = fill(ctx, layers, bounds_memory, pass);
     if (r == 0)
         r = write_newer(fd);
+    if (r == 0)
+        r = write_priority(fd, layer_in(layers, LAYER_PID_NAMESPACE));
     if (r == 0)
         r = seccomp_export_bpf(ctx, fd);
     seccomp_release(ctx);

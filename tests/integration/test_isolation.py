@@ -2,6 +2,7 @@
 """What a rubric gets and what it leaves behind: its environment, its descriptors, its directory, and the
 digest that says which scores can be compared. The tests run with and without namespaces."""
 
+import errno
 import json
 import os
 import pwd
@@ -391,6 +392,42 @@ def test_a_job_cannot_lower_the_weight_of_later_jobs(start_daemon, bench, shape,
             assert told == {"told": "EACCES", "weight": ["hidden"]}
         group = Path(f"/proc/{slot['jail_pid']}/autogroup").read_text()
         assert group.split()[1:] == ["nice", "0"], "the jail keeps its weight"
+
+
+ASK_FOR_LESS = REPORT + """
+import os, subprocess
+def told(): return os.getpriority(0, 0), os.sched_getscheduler(0)
+before, after = told(), [os.nice(5)]
+os.setpriority(0, 0, 19)
+for policy in os.SCHED_BATCH, os.SCHED_IDLE | os.SCHED_RESET_ON_FORK:
+    os.sched_setscheduler(0, policy, os.sched_param(0))
+after.append(told())
+programs = {}
+for program in "nice -n 5", "renice -n 5 -p 0", "ionice -c 3", "chrt --idle 0", "chrt --batch 0":
+    argv = program.split() + ([] if "-p" in program else [os.sys.executable, "-c", "import os; print(os.nice(0), os.sched_getscheduler(0))"])
+    done = subprocess.run(argv, capture_output=True, text=True)
+    programs[program] = [done.returncode, done.stdout if "renice" not in program else "", done.stderr]
+refused = {}
+for policy in os.SCHED_FIFO, os.SCHED_RR:
+    try: os.sched_setscheduler(0, policy, os.sched_param(1))
+    except OSError as error: refused[policy] = error.errno
+try: os.nice(-20)
+except OSError as error: refused["nice"] = error.errno
+report(before=before, after=after, programs=programs, refused=refused)
+"""
+
+
+def test_programs_that_ask_for_a_lower_priority_keep_theirs(lend, bench):
+    daemon = lend()
+    with daemon.connect() as client:
+        if "seccomp" not in client.hello["isolation"]["layers"]:
+            pytest.skip("it takes the layer seccomp")
+        told = seen(client.run(bench.job(ASK_FOR_LESS)))
+    nice, policy = told["before"]
+    assert told["after"] == [nice, [nice, policy]]
+    for program, ending in told["programs"].items():
+        assert ending == [0, "" if "renice" in program else f"{nice} {policy}\n", ""], program
+    assert told["refused"] == {"1": errno.EPERM, "2": errno.EPERM, "nice": errno.EPERM}
 
 
 @in_one_shape

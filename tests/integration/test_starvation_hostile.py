@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Jobs that would like to be starved, so that their deadline moves: each needs more CPU time than its limit
-allows on an idle host, and would pass if its deadline moved as far as it may."""
+allows on an idle host, and would pass if its deadline moved as far as it may.
+
+Without the layer seccomp a process of a job can make itself less urgent; with it, asking for that does nothing."""
 
 import pytest
 from busy_cpu import bound_to_cpus, loops
-from conftest import ALL_LAYERS, PASSING, Daemon, make_shape
+from conftest import ALL_LAYERS, PASSING, Daemon, Shape, make_shape
 
 pytestmark = pytest.mark.long
 
@@ -125,12 +127,24 @@ def assert_times_out(client, job):
     assert results[-1] == "wall_clock", results
 
 
-@pytest.fixture(scope="module", name="daemon")
-def start_on_one_cpu(tmp_path_factory):
+WITHOUT_SECCOMP = ["isolation.without=seccomp", "isolation.require=env"]
+
+
+def start_on_one_cpu(directory, shape):
     with bound_to_cpus(1):
-        daemon = Daemon(tmp_path_factory.mktemp("d"), shape=make_shape(ALL_LAYERS), slots=1)
+        daemon = Daemon(directory, shape=shape, slots=1)
     yield daemon
     assert daemon.stop() == 0, daemon.log()
+
+
+@pytest.fixture(scope="module", name="daemon")
+def start_with_all_layers(tmp_path_factory):
+    yield from start_on_one_cpu(tmp_path_factory.mktemp("d"), make_shape(ALL_LAYERS))
+
+
+@pytest.fixture(scope="module", name="lenient")
+def start_without_seccomp(tmp_path_factory):
+    yield from start_on_one_cpu(tmp_path_factory.mktemp("d"), Shape(settings=WITHOUT_SECCOMP))
 
 
 TRICKS = {"less_urgent": (19, 1), "one_of_many": (0, 10)}
@@ -143,6 +157,12 @@ CASES = [(kind, trick) for kind in ("sandbox", "program", "rubric") for trick in
 @pytest.mark.parametrize(("kind", "trick"), CASES)
 def test_children_that_nobody_waits_for(client, bench, kind, trick):
     assert_times_out(client, unwaited(kind, bench, *TRICKS[trick]))
+
+
+@pytest.mark.parametrize("kind", [kind for kind, trick in CASES if trick == "less_urgent"])
+def test_children_that_nobody_waits_for_beside_one_that_is_less_urgent(lenient, bench, kind):
+    with lenient.connect() as client:
+        assert_times_out(client, unwaited(kind, bench, *TRICKS["less_urgent"]))
 
 
 @pytest.mark.parametrize("ignore", [NOCLDWAIT, ORPHAN], ids=["flag", "orphan"])
@@ -166,7 +186,7 @@ def test_a_process_that_lets_others_go_first(start_daemon, yields):
     with bound_to_cpus(2) as cpus:
         if len(cpus) < 2:
             pytest.skip("it takes two CPUs")
-        daemon = start_daemon(slots=1)
+        daemon = start_daemon(*WITHOUT_SECCOMP, slots=1)
     with daemon.connect() as client, loops(cpus[0], 1):
         job = {"kind": "sandbox", "runner": "python", "snippet": LESS_URGENT.format(yields=yields), "limits": LIMITS}
         assert_times_out(client, job)

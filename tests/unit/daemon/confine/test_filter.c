@@ -540,6 +540,14 @@ static const struct {
     {SYS_sched_setparam, 0}, {SYS_setpriority, 1},   {SYS_ioprio_set, 1},
 };
 
+/* What the filter says to those calls of a process that the job may steer: a priority is not set,
+ * and the call succeeds. */
+static uint32_t answer_to_steering(size_t i)
+{
+    int number = steering[i].number;
+    return number == SYS_prlimit64 || number == SYS_sched_setparam ? SECCOMP_RET_ALLOW : DENIED(0);
+}
+
 /* IOPRIO_WHO_PROCESS is 1, PRIO_PROCESS is 0: the other argument that counts. */
 static uint32_t steer(const struct program *program, size_t i, uint64_t pid)
 {
@@ -562,7 +570,7 @@ static void test_pids_of_a_jail(void **state)
         assert_int_equal(steer(&program, i, GARBAGE | 1), DENIED(EPERM));
         assert_int_equal(steer(&program, i, UINT64_C(0xFFFFFFFF00000001)), DENIED(EPERM));
         for (size_t j = 0; j < ARRAY_SIZE(others); j++)
-            assert_int_equal(steer(&program, i, others[j]), SECCOMP_RET_ALLOW);
+            assert_int_equal(steer(&program, i, others[j]), answer_to_steering(i));
     }
     assert_int_equal(ACTION(&program, SYS_kill, UINT64_MAX), SECCOMP_RET_ALLOW);
 }
@@ -575,7 +583,7 @@ static void test_pids_of_the_host(void **state)
     (void)state;
     assert_true(read_program(SHARED_PIDS, &program));
     for (size_t i = 0; i < ARRAY_SIZE(steering); i++) {
-        assert_int_equal(steer(&program, i, 0), SECCOMP_RET_ALLOW);
+        assert_int_equal(steer(&program, i, 0), answer_to_steering(i));
         for (size_t j = 0; j < ARRAY_SIZE(others); j++)
             assert_int_equal(steer(&program, i, others[j]), DENIED(EPERM));
     }
@@ -596,12 +604,87 @@ static void test_groups_of_processes(void **state)
         assert_int_equal(ACTION(&program, SYS_setpriority, PRIO_PGRP, 0), DENIED(EPERM));
         assert_int_equal(ACTION(&program, SYS_setpriority, PRIO_USER, 0), DENIED(EPERM));
         assert_int_equal(ACTION(&program, SYS_setpriority, GARBAGE | PRIO_USER, 0), DENIED(EPERM));
-        assert_int_equal(ACTION(&program, SYS_setpriority, PRIO_PROCESS, 0), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_setpriority, PRIO_PROCESS, 0), DENIED(0));
         assert_int_equal(ACTION(&program, SYS_ioprio_set, 2, 0), DENIED(EPERM));
         assert_int_equal(ACTION(&program, SYS_ioprio_set, 3, 0), DENIED(EPERM));
         assert_int_equal(ACTION(&program, SYS_ioprio_set, GARBAGE | 3, 0), DENIED(EPERM));
-        assert_int_equal(ACTION(&program, SYS_ioprio_set, 1, 0), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_ioprio_set, 1, 0), DENIED(0));
     }
+}
+
+#define IOPRIO(class, level) (((uint64_t)(class) << 13) | (level))
+
+/* Whatever a process asks for itself, the kernel never sees it. */
+static void test_priorities(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (int nice = -40; nice <= 40; nice++) {
+            uint32_t expected = DENIED((uint32_t)(nice < 0 ? EACCES : 0));
+            uint64_t low = (uint32_t)nice;
+            assert_int_equal(ACTION(&program, SYS_setpriority, 0, 0, (uint64_t)nice), expected);
+            assert_int_equal(ACTION(&program, SYS_setpriority, 0, 0, low), expected);
+            assert_int_equal(ACTION(&program, SYS_setpriority, 0, 0, GARBAGE | low), expected);
+        }
+        for (uint64_t policy = 0; policy < 16; policy++) {
+            bool is_ordinary =
+                policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
+            uint32_t expected = DENIED((uint32_t)(is_ordinary ? 0 : EPERM));
+            uint64_t reset = SCHED_RESET_ON_FORK | policy;
+            assert_int_equal(ACTION(&program, SYS_sched_setscheduler, 0, policy), expected);
+            assert_int_equal(ACTION(&program, SYS_sched_setscheduler, 0, reset), expected);
+            assert_int_equal(ACTION(&program, SYS_sched_setscheduler, 0, GARBAGE | policy),
+                             expected);
+        }
+        assert_int_equal(ACTION(&program, SYS_sched_setscheduler, 0, UINT64_MAX), DENIED(EPERM));
+        for (uint64_t class = 0; class < 8; class ++) {
+            uint32_t expected = DENIED((uint32_t)(class == 1 ? EPERM : 0));
+            assert_int_equal(ACTION(&program, SYS_ioprio_set, 1, 0, IOPRIO(class, 0)), expected);
+            assert_int_equal(ACTION(&program, SYS_ioprio_set, 1, 0, IOPRIO(class, 7)), expected);
+            assert_int_equal(ACTION(&program, SYS_ioprio_set, 1, 0, GARBAGE | IOPRIO(class, 0)),
+                             expected);
+        }
+        assert_int_equal(ACTION(&program, SYS_sched_setattr, 0, PASS), DENIED(0));
+    }
+}
+
+/* What programs make of these answers: no call fails that asks for less, and none has an effect. */
+static int try_priorities(void)
+{
+    static const int policies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE};
+    struct sched_param none = {0}, real_time = {.sched_priority = 1};
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attr = {.size = sizeof(attr), .policy = SCHED_IDLE}, now = {0};
+    int before = getpriority(PRIO_PROCESS, 0);
+    long io = syscall(SYS_ioprio_get, 1, 0);
+    if (load(OWN_PIDS) != 0)
+        return 1;
+    errno = 0;
+    CHECK(nice(1) == before && errno == 0);
+    CHECK(setpriority(PRIO_PROCESS, 0, 19) == 0 && setpriority(PRIO_PROCESS, getpid(), 19) == 0);
+    CHECK_ERRNO(setpriority(PRIO_PROCESS, 0, -1), EACCES);
+    for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+        CHECK(sched_setscheduler(0, policies[i], &none) == 0);
+        CHECK(pthread_setschedparam(pthread_self(), policies[i], &none) == 0);
+    }
+    CHECK_ERRNO(sched_setscheduler(0, SCHED_FIFO, &real_time), EPERM);
+    CHECK_ERRNO(sched_setscheduler(0, SCHED_RR, &real_time), EPERM);
+    CHECK(sched_setparam(0, &none) == 0);
+    CHECK(syscall(SYS_sched_setattr, 0, &attr, 0) == 0);
+    CHECK(syscall(SYS_ioprio_set, 1, 0, IOPRIO(3, 0)) == 0);
+    CHECK_ERRNO(syscall(SYS_ioprio_set, 1, 0, IOPRIO(1, 0)), EPERM);
+    CHECK(getpriority(PRIO_PROCESS, 0) == before && sched_getscheduler(0) == SCHED_OTHER);
+    CHECK(syscall(SYS_sched_getattr, 0, &now, sizeof(now), 0) == 0);
+    CHECK(now.policy == SCHED_OTHER && now.nice == before);
+    CHECK(syscall(SYS_ioprio_get, 1, 0) == io);
+    return 0;
 }
 
 static int try_pids_of_a_jail(void)
@@ -1063,6 +1146,8 @@ int main(void)
         cmocka_unit_test(test_pids_of_a_jail),
         cmocka_unit_test(test_pids_of_the_host),
         cmocka_unit_test(test_groups_of_processes),
+        cmocka_unit_test(test_priorities),
+        SCENARIO(try_priorities),
         SCENARIO(try_pids_of_a_jail),
         SCENARIO(try_pids_of_the_host),
         cmocka_unit_test(test_sockets),
