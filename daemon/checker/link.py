@@ -33,6 +33,7 @@ import wire
 from callbacks import PLAIN, TESTS  # noqa: F401  for judge.py
 from describe import ARITHMETIC, COMPARISONS, CONVERSIONS, UNARY
 from membrane import Lost
+from operators import Refused, exactly
 from stand_ins import CandidateExit
 from suite import HAS_CROSSED
 from wire import WireError
@@ -44,16 +45,6 @@ ENDING = ("__next__", "__anext__", "send", "throw")
 
 # Protocols that a class may take part in, if the tests name it: what they lead to is data.
 ANSWERED = ("__array__", "__class_getitem__")
-
-
-class Refused(TypeError):
-    """What the tests ask of an object of the candidate's would leave the verdict to the candidate."""
-
-
-def _exactly(kind, value):
-    if type(value) is not kind:
-        raise Refused(f"the code returned {type(value).__name__} where {kind.__name__} is due")
-    return value
 
 
 def not_for_code(*_):
@@ -253,9 +244,10 @@ class Link(stand_ins.Makers):
     def attribute(self, value, name):
         if self.closed and self.stand_in_numbers.get(id(value)) in self.closed and name not in membrane.LOCAL:
             raise Refused(f"{name} of an object that was made of an array of the tests'")
-        if name in gates.MOCK_NAMES or self.differences and name in gates.REDUCTIONS:
+        seen = self.differences or self.constructed.seen_here
+        if name in gates.MOCK_NAMES or seen and name in gates.REDUCTIONS:
             number = self.stand_in_numbers.get(id(value))
-            if number in self.differences:
+            if number in self.differences or self.constructed.has_seen(value):
                 raise Refused(f"{name} of a difference to a value of the tests'")
             info = self.infos.get(id(type(value)))
             if number in self.on_mocks or name in gates.MOCK_ASSERTS and info is not None and not info.fully_named():
@@ -289,9 +281,7 @@ class Link(stand_ins.Makers):
             info = self.infos.get(id(value), info)
         here = self.infos.get(id(type(value)))
         if here is not None and here.is_here and function is not None:
-            if name in COMPARISONS and not self.is_theirs(arguments[0]) and id(type(arguments[0])) not in self.infos:
-                return NotImplemented  # == of the code's decides between two objects of its own
-            return self.ask("call", function, (value, *arguments), keywords)
+            return self.constructed.special_here(name, function, value, arguments, keywords)
         if name != "__call__" and not (info.fully_named() or plain_methods.answers(info, name, value)):
             return self.default(info, name, value, arguments)
         if name in COMPARISONS:
@@ -304,7 +294,7 @@ class Link(stand_ins.Makers):
             raise Refused(f"{name} of an object that was made of a value of the tests'")
         kind = CONVERSIONS.get(name)
         if kind is not None:
-            return _exactly(kind, self.pure_special(name, function, value, arguments))
+            return exactly(kind, self.pure_special(name, function, value, arguments))
         if name in ("__next__", "__anext__"):
             made = self.ask("special", value, (name,)) if number not in self.walks.ended_for_good else None
             return self.walks.step_of(number, made) if name == "__anext__" and info.library else made
@@ -408,16 +398,18 @@ class Link(stand_ins.Makers):
         if result is NotImplemented:
             return result
         numbers = [self.stand_in_numbers.get(id(part)) for part in (value, *arguments)]
-        is_tainted = not self.tainted.isdisjoint(numbers)
-        if is_tainted or None in numbers and not all(map(self.constructed.is_of_code, (value, *arguments))):
+        is_tainted = not self.tainted.isdisjoint(numbers) or any(map(self.constructed.has_seen, (value, *arguments)))
+        if is_tainted or None in numbers and not self.constructed.are_of_code(value, arguments):
             made = self.stand_in_numbers.get(id(result))
-            is_object = made is not None and issubclass(type(result), self.Instance)
+            is_object = self.constructed.is_object(result)
             if not is_tainted and self.constructed.may_tell(name, value, arguments, is_object):
                 if is_object:
-                    self.constructed.made.add(made)  # `str(Vector(1, 2) * 3)`
+                    self.constructed.has_made(result)  # `str(Vector(1, 2) * 3)`
                 return result
             if not is_object:
                 raise Refused("an object of the code turns into plain data in an expression with a value of the tests'")
+            if made is None:
+                return self.constructed.taint(result)
             self.tainted.add(made)
             if any(type(one).__name__ == "ndarray" for one in arguments) or not self.closed.isdisjoint(numbers):
                 self.closed.add(made)
@@ -505,6 +497,7 @@ class Link(stand_ins.Makers):
             raise TypeError("not for the code: the tests cancel nothing")
         try:
             result = handler(target, *arguments, **keywords)
+            self.constructed.give_to_code(operation, target, result)
             self.failures.passed(operation, target, arguments)
             return result
         except BaseException as error:

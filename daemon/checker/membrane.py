@@ -348,6 +348,7 @@ class Space(Conversation):
             info = mirrors.Info(None, name)
             info.is_here = info.named = True
             made = type.__new__(metaclass, name, bases, dict(namespace), **keywords)
+            uncover(made, self.Instance)
             self.infos[id(made)] = info
             self.own_classes.append(made)
         if cell is not None and isinstance(made, type):
@@ -423,3 +424,18 @@ class Space(Conversation):
 # Attributes that a stand-in has of its own.
 LOCAL = frozenset(("__class__", "__doc__", "__module__", "__reduce_ex__", "__reduce__", "__weakref__", "__dir__",
                    "__init__", "__new__", "__sizeof__", "__subclasshook__"))  # fmt: skip
+
+
+# Of these a mirror has its own, which stand before those of the bases that come later.
+UNCOVERED = ("__setattr__", "__delattr__", "__dir__", "__hash__")
+
+
+def uncover(kind, instance):
+    """Has a class, whose instances live here, do as its bases behind INSTANCE say. No base of the other side's does."""
+    mro = mirrors.mro_of(kind)
+    before = mro[: mro.index(instance)] if instance in mro else mro
+    for name in UNCOVERED:
+        if not any(name in vars(one) for one in before):
+            owner = next((one for one in mro if one is not instance and name in vars(one)), object)
+            if owner is not object:
+                type.__setattr__(kind, name, vars(owner)[name])

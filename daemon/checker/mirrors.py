@@ -100,7 +100,7 @@ def make_machinery(space):
 
         def __call__(cls, /, *arguments, **keywords):
             if space.info(cls).is_here:
-                return type.__call__(cls, *arguments, **keywords)
+                return space.has_made(cls, type.__call__(cls, *arguments, **keywords))
             if space.info(cls).library:
                 return space.class_of_library(*space.info(cls).library)(*arguments, **keywords)
             return space.has_made(cls, space.ask("call", cls, arguments, keywords))
