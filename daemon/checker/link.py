@@ -12,6 +12,7 @@ from marshal import dumps
 import alarms
 import aliases
 import asynchronous
+import bodies
 import callbacks
 import classes
 import conversation
@@ -551,6 +552,7 @@ class Link(stand_ins.Makers):
         return id(value) in self.stand_in_numbers and isinstance(value, self.Instance)
 
     def has_made(self, kind, value):
+        bodies.check_made(self, kind, value)
         self.constructed.note(kind, value)
         return value
 

@@ -203,8 +203,12 @@ class Space(Conversation):
             raise WireError("an instance without a class")
         value = self.new_instance(number, kind)
         for name in shadows if type(shadows) is tuple else ():
-            self.shadows.add((number, name))
+            self.told_shadow(kind, number, name)
         return value
+
+    def told_shadow(self, kind, number, name):
+        """Hears that an instance on the other side has an attribute in the place of a method."""
+        self.shadows.add((number, name))
 
     shadows = frozenset()
 
@@ -372,6 +376,8 @@ class Space(Conversation):
             names = vars(one)
             if name not in names or name == "__weakref__":
                 continue
+            if name in own.data or name in own.kept and (self.number_of(value), name) in self.shadows:
+                break
             if name in own.properties:
                 return self.property(own, value, name)
             if name in own.methods and own.methods[name] is not None:
@@ -395,6 +401,9 @@ class Space(Conversation):
 
     def has_set(self, value, name):
         """Hears that this side has set an attribute of an instance of the other's."""
+
+    def make_object(self, kind, arguments, keywords):
+        return self.has_made(kind, self.ask("call", kind, arguments, keywords))
 
     def has_made(self, kind, value):
         """Hears that calling the class KIND has given VALUE, and returns it."""

@@ -29,11 +29,12 @@ annotations_of, set_annotations = type.__dict__["__annotations__"].__get__, type
 class Info:
     """What a space knows of a mirror class."""
 
-    __slots__ = ("number", "name", "methods", "properties", "named", "limited", "is_here", "library", "maker", "items")
+    __slots__ = "number name methods properties functions kept data named limited is_here library maker items".split()
 
     def __init__(self, number, name):
         self.number, self.name = number, name
-        self.methods, self.properties = {}, set()
+        self.methods, self.properties, self.functions = {}, set(), {}
+        self.kept, self.data = set(), set()  # what a class body of this side defines (bodies.py)
         self.named = False  # special methods answer
         self.limited = False  # but only those that a function's result needs (plain_methods.py)
         self.is_here = False  # instances live on this side
@@ -103,7 +104,7 @@ def make_machinery(space):
                 return space.has_made(cls, type.__call__(cls, *arguments, **keywords))
             if space.info(cls).library:
                 return space.class_of_library(*space.info(cls).library)(*arguments, **keywords)
-            return space.has_made(cls, space.ask("call", cls, arguments, keywords))
+            return space.make_object(cls, arguments, keywords)
 
         def __getattr__(cls, name):
             return class_attribute(space, cls, name)
@@ -275,7 +276,7 @@ def make_class(space, number, parts):
     solid = solid_of(bases)
     if solid is object:
         bases += (space.Instance,)
-        names["__slots__"] = ("__weakref__",) if not has_weak(bases) else ()
+        names["__slots__"] = () if any(hasattr(one, "__weakref__") for one in bases) else ("__weakref__",)
     else:
         add_local_access(space, names, solid)
     if type(more) is tuple and len(more) == 3 and more[0] == "namedtuple" and solid is tuple:
@@ -295,10 +296,6 @@ def new_class(metaclass, name, bases, names):
         # Bases that do not go together here: those of the library are left out.
         bases = tuple(one for one in bases if isinstance(type(one), type) and type(one).__name__ == "Mirror")
         return type.__new__(metaclass, name, bases, names)
-
-
-def has_weak(bases):
-    return any(hasattr(one, "__weakref__") for one in bases)
 
 
 def mirrored_bases(space, bases):
@@ -329,6 +326,8 @@ def add_attribute(space, info, names, attribute):
     if kind == "a":
         names["__annotations__"] = heard_annotations(space, value)
         return
+    if kind in "fsk":
+        info.functions[name] = value
     if name == "__new__" and kind == "s" and signatures.is_shaped(value):
         info.maker = value
     if name.startswith("__") and name.endswith("__") and name not in SPECIALS and name not in CALLED_BY_SUPER:

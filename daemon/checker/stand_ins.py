@@ -7,6 +7,7 @@ import collections
 import sys
 
 import aliases
+import bodies
 import callbacks
 import classes
 import describe
@@ -106,10 +107,24 @@ class Makers(membrane.Space):
                 info.named = True
 
     def derive(self, metaclass, name, bases, namespace, keywords):
+        own = bodies.of_tests(self, namespace)
         made = super().derive(metaclass, name, bases, namespace, keywords)
+        bodies.keep(self, made, name, own)
         if id(made) in self.infos:
             self.name(made)  # a class statement of the tests names it
         return made
+
+    def make_object(self, kind, arguments, keywords):
+        name, namespace = bodies.of_statement(arguments)
+        own = bodies.of_tests(self, namespace)
+        made = super().make_object(kind, arguments, keywords)
+        if own and (isinstance(made, type) or "__qualname__" in namespace):
+            bodies.keep(self, made, name, own)
+        return made
+
+    def told_shadow(self, kind, number, name):
+        if not bodies.is_kept(self, kind, name):
+            super().told_shadow(kind, number, name)
 
     def make_library_object(self, number, parts):
         kind, module, qualified = parts
