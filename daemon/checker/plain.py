@@ -12,6 +12,7 @@ import sys
 import time
 
 import names
+import own_builtins
 import program
 import suite
 
@@ -42,7 +43,7 @@ def run_tests(namespace, job, compiled=suite.compile_plain, recorder=None, do=_n
     setup, test, targets, entry_point = job
     recorder = recorder or suite.Recorder()
     if setup:
-        do(exec, compile(setup, "<test_setup>", "exec", dont_inherit=True), namespace)
+        do(exec, compiled(setup, "<test_setup>"), namespace)
 
     def check():
         do(exec, compiled(test, "<test>"), namespace)
@@ -72,14 +73,19 @@ def _first_failure(program_text, job):
     """Returns the number of the first assertion that fails and why, or None."""
     module = sys.modules[NAME] = sys.modules[program.TESTS] = type(sys)(program.TESTS)
     namespace = vars(module)
+    setup, test, targets, _ = job
+    own = own_builtins.Builtins((setup or "", test or "", *targets))
     try:
         exec(_as_script(program_text), namespace)
     except Exception as error:
         return 0, suite.describe(error)
     try:
-        for number, (passed, detail) in enumerate(run_tests(namespace, job)):
+        for number, (passed, detail) in enumerate(run_tests(namespace, job, own.compiler(namespace))):
             if not passed:
                 return number, detail
+            name = own.changed()
+            if name:
+                return number, f"the code replaces the built-in {name}"
     except Exception as error:
         return 0, f"test_setup: {suite.describe(error)}"
     return None

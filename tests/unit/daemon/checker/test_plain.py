@@ -74,6 +74,7 @@ PASSING = {
     "names of the modules": Job("if __name__ == '__main__': raise ValueError", "assert __name__ == '__main__'"),
     "main guards that go on": Job("if True:\n    if '__main__' == __name__ and f(): raise ValueError\n"
                                   "    if __name__ == '__main__' and f(): raise ValueError\n    else: x = 1", "assert x == 1"),
+    "errors made of warnings": Job("def f(x): return x", "import warnings\nwarnings.simplefilter('error')", "assert type(f(1)) is int"),
     "import __main__": Job("x = 1", "import __main__\nassert __main__.x == 1"),
     "shared": Job("LIMIT = 1\ndef f(): return LIMIT", "LIMIT = 7\nassert f() == 7"),
     "an exit with 0": Job("def f(x): return x", "import unittest\nclass T(unittest.TestCase):\n    def test_f(self): self.assertEqual(f(1), 1)\n"
@@ -87,6 +88,9 @@ def test_confirmed(name):
 
 
 FAILING = {
+    "a built-in name that the code replaces": (
+        Job("def f(x): __builtins__.update(isinstance=print) if type(__builtins__) is dict else vars(__builtins__).update(isinstance=print)",
+            "f(1)"), 0, "passes only in isolation: target 0: the code replaces the built-in isinstance"),
     "a shared default": (
         Job("def f(x, l=[]):\n    l.append(x)\n    return l", "a = f(1)", "f(2)\nassert a == [1]"),
         1, "passes only in isolation: target 1: assertion failed"),
