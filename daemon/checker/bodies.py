@@ -19,12 +19,14 @@ MADE_CLASS_METHODS = ("__new__", "__init_subclass__", "__class_getitem__")  # by
 def of_tests(link, namespace):
     """Returns the attributes in the NAMESPACE of a class body that the tests have written."""
     kinds = (describe.FUNCTION, *DESCRIPTORS, *DATA)
-    own = {name: value for name, value in namespace.items() if type(name) is str and describe.is_among(type(value), kinds)}
-    return {
-        name: value
-        for name, value in own.items()
-        if id(value) not in link.stand_in_numbers and name not in OF_STATEMENT and name not in MADE_CLASS_METHODS
-    }
+    found = {}
+    for name, value in namespace.items():
+        is_attribute = type(name) is str and name not in OF_STATEMENT and name not in MADE_CLASS_METHODS
+        if not is_attribute or not describe.is_among(type(value), kinds) or id(value) in link.stand_in_numbers:
+            continue
+        if type(value) is not describe.FUNCTION or not describe.of_library(value):  # the code has that of its own library
+            found[name] = value
+    return found
 
 
 def of_statement(arguments):
