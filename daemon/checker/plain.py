@@ -101,6 +101,7 @@ def run(read_fd, write_fd, begin=lambda: None):
             os.close(read_fd)
             begin()
             program_text, seed, *rest = marshal.loads(job)
+            own_builtins.quieten_compiler()
             suite.seed_random(program_text, seed)
             if "recursionlimit" not in f"{program_text}{rest}":  # as many levels as in a script
                 sys.setrecursionlimit(sys.getrecursionlimit() + suite.frames() + FRAMES)

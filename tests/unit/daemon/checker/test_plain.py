@@ -71,6 +71,8 @@ PASSING = {
     "targets": Job("def f(x): return x", "y = 1", "assert f(y) == 1"),
     "check()": Job("    return x", prelude="def f(x):\n", test="def check(c): assert c(1) == 1", entry_point="f"),
     "a setup": Job("def f(x): return x", "assert f(Y) == 1", setup="Y = 1"),
+    "code that hears warnings": Job(
+        "import warnings\nHEARD = []\nwarnings.showwarning = lambda *a, **k: HEARD.append(a)", "assert len(HEARD) == 0"),
     "names of the modules": Job("if __name__ == '__main__': raise ValueError", "assert __name__ == '__main__'"),
     "main guards that go on": Job("if True:\n    if '__main__' == __name__ and f(): raise ValueError\n"
                                   "    if __name__ == '__main__' and f(): raise ValueError\n    else: x = 1", "assert x == 1"),
