@@ -114,11 +114,13 @@ int listen_open(const struct listen_address *address, unsigned mode, int *ret, s
     errno = error;
     if (ok && local)
         ok = chmod(address->of.local.sun_path, mode) == 0;
-    refuse_descriptors(fd);
+    if (ok) /* otherwise errno says what failed */
+        refuse_descriptors(fd);
     if (!ok || listen(fd, SOMAXCONN) < 0) {
         error = errno;
         listen_print(address, text);
-        (void)fault_set(fault, "cannot listen on %s: %s", text, strerror(error));
+        (void)fault_set(fault, "cannot listen on %s: %s%s", text, strerror(error),
+                        error == EADDRINUSE ? "; `listen` in http.conf names another address" : "");
         return -error;
     }
     *ret = TAKE_FD(fd);
