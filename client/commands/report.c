@@ -443,7 +443,6 @@ static const struct option_spec report_specs[] = {
         .help = "report results of different populations together",
     },
     {
-        .letter = 'f',
         .name = "failures",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, failures),

@@ -62,6 +62,16 @@ def test_help_teaches_and_fits(command):
     assert piped == text == on_terminal(*command, "--help", columns=200)
 
 
+@pytest.mark.parametrize("command", commands())
+def test_every_letter_is_one_option(command):
+    """The second of two options with one letter would never be heard of."""
+    letters = []
+    for words in ([], [command]):
+        text = subprocess.run([RUBRICCTL, *words, "--help"], capture_output=True, text=True, check=True).stdout
+        letters += re.findall(r"^  -(\w), --", text, re.M)
+    assert letters and len(letters) == len(set(letters)), letters
+
+
 def test_the_help_names_every_limit():
     text = subprocess.run([RUBRICCTL, "sandbox", "--help"], capture_output=True, text=True).stdout
     told = re.search(r"--limit NAME=VALUE(.*?)\n +-", text, re.S)[1]
