@@ -94,8 +94,10 @@ void help_all(FILE *out, const struct program *program)
     put_kinds(out, columns);
     help_put_program(out, program, columns);
     layout_put(out,
-               "\nIf no daemon listens on the default socket and --socket is not given, run, "
-               "batch, sandbox, run-program and grade start a private daemon, and say so.\n",
+               "\nIf there is no socket at /run/rubricd/rubricd.sock, and neither --socket nor "
+               "$RUBRICD_SOCKET names another, run, batch, sandbox, run-program and grade start a "
+               "private daemon, and say so. If the socket is there and nobody listens, they start "
+               "none.\n",
                false, columns);
     (void)fputs("\nexit status:\n", out);
     layout_put(out, help_exit_statuses, true, columns);

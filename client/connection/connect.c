@@ -31,7 +31,8 @@ static void complain_denied(const char *path)
              path, name, name);
 }
 
-static void complain_connect(const char *path, int error, const struct fault *fault)
+static void complain_connect(const char *path, int error, enum connect_policy policy,
+                             const struct fault *fault)
 {
     switch (-error) {
     case ENOENT:
@@ -40,7 +41,12 @@ static void complain_connect(const char *path, int error, const struct fault *fa
                  path);
         break;
     case ECONNREFUSED:
-        complain("no rubricd listens on %s: start the service (systemctl start rubricd)", path);
+        /* A private daemon in the place of a service that has gone would go unnoticed. */
+        complain("no rubricd listens on %s, though the socket is there: start the service "
+                 "(systemctl start rubricd)%s",
+                 path,
+                 policy == CONNECT_OR_START ? ", or do without it: --embedded starts a private one"
+                                            : "");
         break;
     case EACCES:
     case EPERM:
@@ -75,7 +81,7 @@ static int connect_or_embed(const struct globals *globals, enum connect_policy p
         return embed(globals, set, ret);
     }
     if (r < 0)
-        complain_connect(path, r, &fault);
+        complain_connect(path, r, policy, &fault);
     else if (globals->config || globals->slots)
         complain(
             "--config and --slots only affect a private daemon; the service at %s ignores them",

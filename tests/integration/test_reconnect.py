@@ -267,3 +267,16 @@ def test_a_socket_that_is_named_is_no_other(tmp_path):
             "rubricctl: no rubricd at none: start the service (systemctl start rubricd), or name its "
             "socket with --socket or in $RUBRICD_SOCKET\n"
         ))  # fmt: skip
+
+
+def test_a_socket_that_nobody_listens_on(tmp_path):
+    """What a killed daemon leaves. The commands that could do without a service say how; none does so by itself."""
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / "s"))
+    start = "no rubricd listens on s, though the socket is there: start the service (systemctl start rubricd)"
+    for command, more in (
+        (["sandbox", "--", "true"], ", or do without it: --embedded starts a private one"),
+        (["drain"], ""),
+    ):
+        done = subprocess.run([RUBRICCTL, "--socket", "s", *command], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (3, f"rubricctl: {start}{more}\n")
