@@ -3,12 +3,14 @@
 #include "commands.h"
 #include "single.h"
 
+#include "client/batch/explain.h"
 #include "client/cli/limits.h"
 #include "client/connection/connect.h"
 #include "client/connection/interrupt.h"
 #include "client/program/changes.h"
 #include "client/program/programjob.h"
 #include "client/program/programview.h"
+#include "client/program/refusal.h"
 #include "client/terminal/screen.h"
 #include "client/terminal/text.h"
 
@@ -56,6 +58,31 @@ static enum exit_status show_result(const struct message *answer, const json_t *
     return is_kept ? ending_status(&ending, no_fail) : STATUS_USAGE;
 }
 
+/* Whether the job was refused for what the options say. A language that is known and not installed
+ * is none of their mistakes. */
+static bool is_wrong_usage(const struct message *error)
+{
+    const char *code = message_text(error, "code"), *message = message_text(error, "message");
+    return strcmp(code, "bad_request") == 0 ||
+           (strcmp(code, "language_not_found") == 0 && strstr(message, "this daemon knows no "));
+}
+
+static enum exit_status show_error(const struct message *error, const char *source,
+                                   const struct program_options *options)
+{
+    const char *code = message_text(error, "code"), *message = message_text(error, "message");
+    char text[EXPLAIN_MAX];
+    if (!is_wrong_usage(error)) {
+        complain("no result: %s: %s", code, message);
+        return STATUS_ERRORS;
+    }
+    if (refusal_tell(message, source, options, text, sizeof(text)))
+        complain("%s%s", text, explain_remedy(error));
+    else
+        complain("no result: %s: %s", code, message);
+    return STATUS_USAGE;
+}
+
 static enum exit_status show(const struct message *answer, const json_t *names, const char *source,
                              const struct program_options *options, bool no_fail)
 {
@@ -63,8 +90,7 @@ static enum exit_status show(const struct message *answer, const json_t *names, 
         return show_result(answer, names, source, options, no_fail);
     if (options->json)
         single_print(answer->object);
-    complain("no result: %s: %s", message_text(answer, "code"), message_text(answer, "message"));
-    return STATUS_ERRORS;
+    return show_error(answer, source, options);
 }
 
 /* --- one run ------------------------------------------------------------------------------ */
@@ -357,7 +383,8 @@ const struct command command_run_program = {
                 "  rubricctl run-program --watch --compare tokens Main.java -t samples\n",
     .exits = "  0    all tests passed\n"
              "  1    a test did not, or the program did not compile (--no-fail: 0)\n"
-             "  2    wrong usage, no tests, or an unusable file, also one of --collect-to\n"
+             "  2    wrong usage, also a value of an option that the daemon refuses; no tests;\n"
+             "       an unusable file, also one of --collect-to\n"
              "  3    no daemon, or the connection was lost\n"
              "  4    an error instead of a verdict: a language that the host lacks, say\n"
              "  130  interrupted; that is how --watch ends\n",

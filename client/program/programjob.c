@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "programjob.h"
 #include "language.h"
+#include "rule.h"
 #include "testfiles.h"
 #include "testnames.h"
 
@@ -138,9 +139,10 @@ static int put_judge(json_t *job, const struct program_options *options, struct 
         return put_helper(job, "interactor", options->interactor, fault);
     if (!options->compare)
         return 0;
-    json_t *compare = json_string(options->compare);
-    return compare ? put(job, "compare", compare)
-                   : fault_set(fault, "--compare: \"%s\" is not UTF-8", options->compare);
+    int r = rule_check(options->compare, fault);
+    if (r < 0)
+        return r;
+    return put(job, "compare", json_string(options->compare));
 }
 
 static int put_rules(json_t *job, const struct program_options *options, struct fault *fault)

@@ -115,7 +115,8 @@ static void test_refused(void **state)
     refuse(&(struct program_options){.tests = "t", .limits = {.items = limits, .n = 1}},
            "--limit: unknown limit \"walls\"");
     refuse(&(struct program_options){.tests = "t", .language = "\xFF"}, "--language: \"");
-    refuse(&(struct program_options){.tests = "t", .compare = "\xFF"}, "--compare: \"");
+    refuse(&(struct program_options){.tests = "t", .compare = "\xFF"},
+           "--compare: unknown rule \"");
     refuse(&(struct program_options){.tests = "main.cpp"}, "main.cpp: it is no folder, and no zip");
 }
 

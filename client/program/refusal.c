@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "refusal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char limits_path[] = "job.limits.";
+
+/* Returns what stands behind PATH in MESSAGE, or NULL if MESSAGE is not about it or a part of it.
+ */
+static const char *behind(const char *message, const char *path)
+{
+    size_t n = strlen(path);
+    if (strncmp(message, path, n) != 0 || !message[n] || !strchr(":.[", message[n]))
+        return NULL;
+    const char *text = strstr(message + n, ": ");
+    return text ? text + 2 : NULL;
+}
+
+static bool tell_limit(const char *message, const struct program_options *options, char *out,
+                       size_t size)
+{
+    const char *name = message + strlen(limits_path), *colon = strstr(name, ": ");
+    if (strncmp(message, limits_path, strlen(limits_path)) != 0 || !colon)
+        return false;
+    if (options->time && behind(message, "job.limits.wall_clock"))
+        (void)snprintf(out, size, "--time%s", colon);
+    else if (options->memory && behind(message, "job.limits.memory_bytes"))
+        (void)snprintf(out, size, "--memory%s", colon);
+    else
+        (void)snprintf(out, size, "--limit %s", name);
+    return true;
+}
+
+bool refusal_tell(const char *message, const char *source, const struct program_options *options,
+                  char *out, size_t size)
+{
+    const struct {
+        const char *path, *option;
+    } members[] = {
+        {"job.compare", "--compare"},
+        {"job.language", options->language ? "--language" : source},
+        {"job.code", source},
+        {"job.checker", "--checker"},
+        {"job.interactor", "--interactor"},
+        {"job.tests", "--tests"},
+        {"job.collect", "--collect"},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const char *text = behind(message, members[i].path);
+        if (text) {
+            (void)snprintf(out, size, "%s: %s", members[i].option, text);
+            return true;
+        }
+    }
+    return tell_limit(message, options, out, size);
+}
