@@ -277,8 +277,8 @@ static const struct option_spec run_program_specs[] = {
         .argument = "NAME",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct program_options, language),
-        .help = "the language of SOURCE, as in cpp or python (default: what the ending of its name "
-                "says)",
+        .help = "the language of SOURCE, as in cpp or python; rubricctl status lists them "
+                "(default: what the ending of its name says)",
     },
     {
         .name = "compare",

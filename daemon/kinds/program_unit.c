@@ -30,12 +30,13 @@ static int find_language(struct program_unit *unit, const struct program_source 
     *ret_code = ERROR_LANGUAGE_NOT_FOUND;
     if (!unit->language) {
         const char *meant = languages_suggest(host->languages, source->language);
-        return fault_set(fault, "%s.language: this daemon knows no language \"%.64s\"%s%s%s",
-                         source->path, source->language, meant ? "; did you mean " : "",
+        return fault_set(fault, "%s.language: this daemon knows no language \"%.64s\"; %s%s%s",
+                         source->path, source->language,
+                         meant ? "did you mean " : "its status lists those that it knows",
                          meant ? meant : "", meant ? "?" : "");
     }
     if (!languages_has(host->languages, unit->language, NULL, &why))
-        return fault_set(fault, "%s.language: this host has no %s: %s", source->path,
+        return fault_set(fault, "%s.language: this host cannot run %s: %s", source->path,
                          unit->language->name, why);
     return 0;
 }

@@ -171,11 +171,33 @@ static bool is_python(const char *word)
     return strcmp(word, "{python}") == 0;
 }
 
+/* Whether one of its commands has the memory limit not as a limit of the address space. */
+static bool reserves(const struct language *language)
+{
+    return !language->address_space ||
+           (language->compile.count > 0 && !language->compile_address_space);
+}
+
+/* Why jobs of this host cannot run LANGUAGE, whatever is installed; NULL: they can. */
+static const char *lacks(const struct languages_host *host, const struct language *language)
+{
+    if (language->needs_view && !host->has_view)
+        return "it needs a /tmp and a /proc, which jobs have only with the layer mount_namespace; "
+               "rubricctl status says why that is missing";
+    if (reserves(language) && !host->bounds_memory)
+        return "nothing would bound its memory: that takes a control group, or the layers "
+               "pid_namespace and mount_namespace; rubricctl status says why each is missing";
+    return NULL;
+}
+
 static void note_missing(struct entry *entry, const char *program)
 {
     const char *package = entry->language->package;
-    enter_bad(entry, STATE_MISSING, 0, "there is no %s%s%s", program,
-              *package ? "; install the Debian package " : "", package);
+    /* Who installs the package alone would come back for the other reason. */
+    const char *also = lacks(&entry->languages->host, entry->language);
+    enter_bad(entry, STATE_MISSING, 0, "there is no %s%s%s%s%s", program,
+              *package ? "; install the Debian package " : "", package, also ? "; besides, " : "",
+              also ? also : "");
 }
 
 /* Finds the programs of all commands. 0, whether they are there or not; a shortage. */
@@ -326,32 +348,18 @@ int languages_settle(struct languages *languages, const struct language *languag
 
 /* --- the object ---------------------------------------------------------------------------- */
 
-/* Whether one of its commands has the memory limit not as a limit of the address space. */
-static bool reserves(const struct language *language)
-{
-    return !language->address_space ||
-           (language->compile.count > 0 && !language->compile_address_space);
-}
-
 static int init_entry(struct entry *entry)
 {
     const struct languages_host *host = &entry->languages->host;
     const struct string_list *version = &entry->language->version;
-    if (entry->language->needs_view && !host->has_view) {
-        enter_bad(
-            entry, STATE_MISSING, 0,
-            "it needs a /tmp and a /proc, which jobs have only with the layer mount_namespace");
-        return 0;
-    }
-    if (reserves(entry->language) && !host->bounds_memory) {
-        enter_bad(entry, STATE_MISSING, 0,
-                  "nothing would bound its memory: that takes a control group, or the layers "
-                  "pid_namespace and mount_namespace");
-        return 0;
-    }
+    const char *unable = lacks(host, entry->language);
     int r = find_programs(entry);
-    if (r < 0 || entry->state == STATE_MISSING)
+    if (r < 0)
         return r;
+    if (unable && entry->state == STATE_UNASKED)
+        enter_bad(entry, STATE_MISSING, 0, "%s", unable);
+    if (entry->state == STATE_MISSING)
+        return 0;
     if (version->count == 2 && is_python(version->item[0]) && strcmp(version->item[1], "-V") == 0)
         note_version(entry, host->python_version);
     return entry->state == STATE_FAILED ? -ENOMEM : 0;

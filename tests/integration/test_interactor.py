@@ -393,7 +393,7 @@ def test_what_does_not_go_with_an_interactor(client):
     message = refused(client, program("", interactor={"language": "python"}), check=False)
     assert message == "job.interactor.code: missing"
     message = refused(client, program("", interactor={**helper, "language": "x"}), "language_not_found")
-    assert message == 'job.interactor.language: this daemon knows no language "x"'
+    assert message == 'job.interactor.language: this daemon knows no language "x"; its status lists those that it knows'
 
 
 @needs_gcc

@@ -302,7 +302,7 @@ def test_what_fails_is_told(languages):
         "good": ("1.0", "ok"),
         "missing": (
             "-",
-            f"job.language: this host has no missing: there is no {languages.programs}/missing; install the "
+            f"job.language: this host cannot run missing: there is no {languages.programs}/missing; install the "
             "Debian package missing-lang",
         ),
         "wrong": ("1.0", 'hello: wrong_answer: got "Hello", expected "hello"'),

@@ -314,13 +314,13 @@ def test_texts_of_many_failures_are_bounded(client):
 
 def test_languages_that_there_are_not(client, start_daemon):
     message = refused(client, program("", language="klingon"), "language_not_found")
-    assert message == 'job.language: this daemon knows no language "klingon"'
+    assert message == 'job.language: this daemon knows no language "klingon"; its status lists those that it knows'
     message = refused(client, program("", language="pyhton"), "language_not_found")
     assert message == 'job.language: this daemon knows no language "pyhton"; did you mean python?'
     with start_daemon("rubric.interpreter=/usr/bin/python3").connect() as other:
         checker = {"language": "x", "code": ""}
         message = refused(other, program("", checker=checker), "language_not_found")
-    assert message == 'job.checker.language: this daemon knows no language "x"'
+    assert message == 'job.checker.language: this daemon knows no language "x"; its status lists those that it knows'
 
 
 def test_a_missing_language_names_its_package(start_daemon, tmp_path):
@@ -333,7 +333,7 @@ def test_a_missing_language_names_its_package(start_daemon, tmp_path):
     )
     with daemon.connect() as client:
         message = refused(client, program("", language="odd"), "language_not_found")
-    assert message.startswith("job.language: this host has no odd: ") and "odd-lang" in message
+    assert message.startswith("job.language: this host cannot run odd: ") and "odd-lang" in message
 
 
 def test_bad_requests_are_named(client):

@@ -289,7 +289,7 @@ static void test_missing(void **state)
     make(f, false);
     assert_lacks(f, &f->list.item[1],
                  "it needs a /tmp and a /proc, which jobs have only with the layer "
-                 "mount_namespace");
+                 "mount_namespace; rubricctl status says why that is missing");
     /* Its memory has no bound without that, either. */
     f->languages = languages_free(f->languages);
     language_list_deinit(&f->list);
@@ -298,7 +298,7 @@ static void test_missing(void **state)
     make(f, false);
     assert_lacks(f, &f->list.item[0],
                  "nothing would bound its memory: that takes a control group, or the layers "
-                 "pid_namespace and mount_namespace");
+                 "pid_namespace and mount_namespace; rubricctl status says why each is missing");
     f->list.item[0].address_space = true;
     f->list.item[0].compile_address_space = false;
     make(f, false);
@@ -310,6 +310,16 @@ static void test_missing(void **state)
     add(f, "x", "");
     make(f, true);
     assert_lacks(f, &f->list.item[0], "there is no xc");
+    /* Both reasons are told at once. */
+    f->languages = languages_free(f->languages);
+    language_list_deinit(&f->list);
+    add(f, "x", "package = x-lang");
+    f->list.item[0].address_space = false;
+    make(f, false);
+    assert_lacks(f, &f->list.item[0],
+                 "there is no xc; install the Debian package x-lang; besides, nothing would bound "
+                 "its memory: that takes a control group, or the layers pid_namespace and "
+                 "mount_namespace; rubricctl status says why each is missing");
     assert_null(languages_find(f->languages, "y"));
 }
 
