@@ -42,6 +42,24 @@ static bool is_same_but_for_blanks(struct span got, struct span expected)
     }
 }
 
+static struct span without_blanks(struct span line)
+{
+    while (line.at < line.end &&
+           (line.end[-1] == ' ' || line.end[-1] == '\t' || line.end[-1] == '\r'))
+        line.end--;
+    return line;
+}
+
+/* Says how the lines differ. Under the rule lines, `prepare` has left no blanks at their ends. */
+static const char *why_other(struct span got, struct span expected)
+{
+    if (span_equal(without_blanks(got), without_blanks(expected)))
+        return "the line is as expected but for blanks at its end, which the rule lines ignores";
+    if (is_same_but_for_blanks(got, expected))
+        return "the line is as expected but for blanks, which the rule tokens ignores";
+    return "the line is not as expected";
+}
+
 /* Walks two texts line by line after `judge` has prepared each. */
 static int compare_lines(struct span got, struct span expected,
                          struct span (*prepare)(struct span line), struct mismatch *ret)
@@ -67,25 +85,12 @@ static int compare_lines(struct span got, struct span expected,
                               : "the output goes on where it should end",
                           mine, theirs);
         if (!span_equal(mine, theirs))
-            return differ(
-                ret,
-                is_same_but_for_blanks(mine, theirs)
-                    ? "the line is as expected but for blanks, which the rule tokens ignores"
-                    : "the line is not as expected",
-                mine, theirs);
+            return differ(ret, why_other(mine, theirs), mine, theirs);
     }
 }
 
 static struct span keep(struct span line)
 {
-    return line;
-}
-
-static struct span without_blanks(struct span line)
-{
-    while (line.at < line.end &&
-           (line.end[-1] == ' ' || line.end[-1] == '\t' || line.end[-1] == '\r'))
-        line.end--;
     return line;
 }
 

@@ -310,8 +310,15 @@ static void test_first_difference(void **state)
     check_told("exact", "a", "a\nb", 1, "", "b", "the output ends too early");
     check_told("lines", "1 3  6", "1 3 6", 1, "1 3  6", "1 3 6",
                "the line is as expected but for blanks, which the rule tokens ignores");
-    check_told("exact", "1 \n", "1\n", 1, "1 ", "1",
+    check_told("exact", "1  2\n", "1 2\n", 1, "1  2", "1 2",
                "the line is as expected but for blanks, which the rule tokens ignores");
+    check_told("exact", " 1\n", "1\n", 1, " 1", "1",
+               "the line is as expected but for blanks, which the rule tokens ignores");
+    /* The strictest rule that would do is the default. */
+    check_told("exact", "1 \n", "1\n", 1, "1 ", "1",
+               "the line is as expected but for blanks at its end, which the rule lines ignores");
+    check_told("exact", "1\r\n", "1\t \n", 1, "1\r", "1\t ",
+               "the line is as expected but for blanks at its end, which the rule lines ignores");
     check_told("tokens", "1 2\n3 4", "1\n2 3 5", 2, "4", "5", "the word is not as expected");
     check_told("float:0,0", "1\n2.5", "1 2", 2, "2.5", "2",
                "the word is not as expected, nor a number close enough to it");
