@@ -59,3 +59,14 @@ def test_help_tells_each_option():
     text = subprocess.run([RUBRICD_HTTP, "--help"], capture_output=True, text=True, check=True).stdout
     for option in ("--config=FILE", "--set=NAME=VALUE", "--check-config", "--help", "--version"):
         assert option in text
+
+
+def test_what_is_a_token_is_said_wherever_tokens_are(tmp_path):
+    tokens = tmp_path / "tokens"
+    for length, refusal in ((16, ""), (15, "expected a token of at least 16 characters, without blanks")):
+        tokens.write_text(f"alice {'x' * length}\n")
+        tokens.chmod(0o600)
+        done = check_config("/dev/null", f"tokens={tokens}")
+        assert (done.returncode == 0) == (refusal == "") and refusal in done.stderr, done.stderr
+    for page in (PAGE, CONF.read_text(), (ROOT / "packaging/man/rubricd-http.8.in").read_text()):
+        assert re.search(r"at\s+(# )?least 16 characters and no blanks", page)
