@@ -192,8 +192,10 @@ static bool find_route(struct exchange *exchange, const char *path, const char *
     }
     if (!route_takes(route, method)) {
         exchange->allow = route_allow(route);
-        exchange_fail(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "method_not_allowed",
-                      "the path does not take this method; the header Allow says which", false);
+        char message[MESSAGE_MAX];
+        (void)snprintf(message, sizeof(message), "the path does not take this method; it takes %s",
+                       exchange->allow);
+        exchange_fail(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", message, false);
         return false;
     }
     exchange->start = route->start;
