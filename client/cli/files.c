@@ -64,10 +64,16 @@ json_t *file_content(const struct bytes *content)
 
 int file_check_readable(const char *path, struct fault *fault)
 {
-    if (strcmp(path, "-") == 0 || access(path, R_OK) == 0)
+    struct stat st;
+    int error = 0;
+    if (strcmp(path, "-") == 0)
         return 0;
-    int error = errno;
-    (void)fault_set(fault, "%s: %s", path, strerror(error));
+    if (access(path, R_OK) < 0)
+        error = errno;
+    else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        error = EISDIR;
+    if (error)
+        (void)fault_set(fault, "%s: %s", path, strerror(error));
     return -error;
 }
 

@@ -1189,6 +1189,14 @@ def test_samples_that_are_an_array(place):
     assert said.startswith("samples.jsonl: expected JSON Lines, an object on each line; the file is one array")
 
 
+def test_a_directory_of_samples(place):
+    """It is refused before a daemon is asked for anything: the references would run for nothing."""
+    place.write("tasks.jsonl", ADD)
+    place.path("samples.jsonl").mkdir()
+    done = place.grade(None)
+    assert (done.returncode, complaints(done)) == (2, ["samples.jsonl: Is a directory"])
+
+
 def test_an_empty_data_set(place):
     place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
     for text in ("", "\n \n"):
