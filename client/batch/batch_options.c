@@ -130,15 +130,17 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
     },
 };
 
-const char engine_exits[] = "  0    every job passed\n"
-                            "  1    a job did not pass (with --no-fail: 0)\n"
-                            "  2    wrong usage, input that could not be used, or no job to grade\n"
-                            "  3    no daemon, or it went away before it answered every job\n"
-                            "  4    some jobs ended in an error instead of a verdict\n"
-                            "  5    stopped at the cost cap with jobs left\n"
-                            "  6    could not write the results (disk full, for example)\n"
-                            "  130  interrupted, or the reader of the output went away\n"
-                            "  If several apply, the first of 130, 6, 3, 5, 2, 4, 1.\n";
+const char engine_exits[] =
+    "  0    every job passed\n"
+    "  1    a job did not pass (with --no-fail: 0)\n"
+    "  2    wrong usage, also an output that cannot be opened; input that\n"
+    "       could not be used; or no job to grade\n"
+    "  3    no daemon, or it went away before it answered every job\n"
+    "  4    some jobs ended in an error instead of a verdict\n"
+    "  5    stopped at the cost cap with jobs left\n"
+    "  6    could not write results once jobs ran (disk full, for example)\n"
+    "  130  interrupted, or the reader of the output went away\n"
+    "  If several apply, the first of 130, 6, 3, 5, 2, 4, 1.\n";
 
 int engine_read_retries(const char *text, size_t *ret, struct fault *fault)
 {

@@ -14,17 +14,19 @@ static const char what_it_is[] =
     "has one of these kinds:\n"
     "\n";
 
-const char help_exit_statuses[] = "  0    every job passed\n"
-                                  "  1    a job did not pass (with --no-fail: 0)\n"
-                                  "  2    wrong usage, or unusable input\n"
-                                  "  3    no daemon, or the connection was lost\n"
-                                  "  4    some jobs ended in an error instead of a verdict\n"
-                                  "  5    the cost cap was exceeded\n"
-                                  "  6    results could not be written\n"
-                                  "  130  interrupted\n"
-                                  "  If several apply, the first of 130, 6, 3, 5, 2, 4, 1 wins.\n"
-                                  "  rubricctl sandbox exits with the status of the command that\n"
-                                  "  it ran.\n";
+const char help_exit_statuses[] =
+    "  0    every job passed\n"
+    "  1    a job did not pass (with --no-fail: 0)\n"
+    "  2    wrong usage, or unusable input\n"
+    "  3    no daemon, or the connection was lost\n"
+    "  4    some jobs ended in an error instead of a verdict\n"
+    "  5    the cost cap was exceeded\n"
+    "  6    results could not be written: a full disk, say (an output\n"
+    "       that cannot be opened is wrong usage)\n"
+    "  130  interrupted\n"
+    "  If several apply, the first of 130, 6, 3, 5, 2, 4, 1 wins.\n"
+    "  rubricctl sandbox exits with the status of the command that\n"
+    "  it ran.\n";
 
 static const char worked_examples[] =
     "  Grade one answer without a running service, and see why it failed:\n"

@@ -108,6 +108,17 @@ def test_help_without_a_command_and_of_none():
     assert unknown.stderr == 'rubricctl: unknown command "nonsense"; see rubricctl --help\n'
 
 
+def test_what_an_output_that_cannot_be_opened_ends_with(tmp_path):
+    """2, before any job: 6 is for results that are lost on the way."""
+    (tmp_path / "jobs.jsonl").write_text("{}\n")
+    command = [RUBRICCTL, "batch", "--embedded", "--output", "none/scores.jsonl", "jobs.jsonl"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE)
+    assert (done.returncode, done.stderr) == (2, "rubricctl: cannot write none/scores.jsonl: No such file or directory\n")
+    for words in ([], ["batch"], ["grade"], ["replay"]):
+        text = subprocess.run([RUBRICCTL, *words, "--help"], capture_output=True, text=True, check=True).stdout
+        assert re.search(r"output\s+that\s+cannot\s+be\s+opened", text), words
+
+
 READS = {
     "batch": ["batch", "--embedded", "{place}"],
     "report": ["report", "{place}"],
