@@ -77,14 +77,14 @@ static bool is_free(int folder, const char *path)
     return true;
 }
 
-/* Warns if the account that a private daemon takes when root starts it, which is that of the
- * service, cannot come to DIR: a folder above it, a home for instance, is closed. */
-static void warn_if_closed(const char *dir)
+/* Warns, and returns true, if the account that a private daemon takes when root starts it, which is
+ * that of the service, cannot come to DIR: a folder above it, a home for instance, is closed. */
+static bool warn_if_closed(const char *dir)
 {
     struct stat st;
     _cleanup_free_ char *path = realpath(dir, NULL);
     if (!path || geteuid() != 0)
-        return;
+        return false;
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         bool is_closed = stat(path, &st) == 0 && !(st.st_mode & S_IXOTH);
@@ -96,16 +96,18 @@ static void warn_if_closed(const char *dir)
                 path, st.st_mode & 07777, path);
         *slash = '/';
         if (is_closed)
-            return;
+            return true;
     }
+    return false;
 }
 
-static void tell(const char *path)
+static void tell(const char *path, bool is_closed)
 {
     for (size_t i = 0; i < n_rubric_templates; i++)
         (void)printf("%s/%s\n", path, rubric_templates[i].name);
     (void)fflush(stdout); /* the names come before what follows, wherever both go */
-    complain("next: change rubric.py and its cases, then");
+    complain("next: %schange rubric.py and its cases, then",
+             is_closed ? "move the bench or open the folder above, " : "");
     complain("  python3 %s/test_rubric.py", path);
     complain("  rubricctl check-rubric %s", path);
     complain("man 7 rubricd-rubric says what a rubric reads and prints");
@@ -133,8 +135,8 @@ static enum exit_status run_new_rubric(_unused_ const struct globals *globals,
         return STATUS_USAGE;
     if (put_files(folder, path, name) < 0)
         return STATUS_UNWRITTEN;
-    warn_if_closed(arguments->items[0]);
-    tell(arguments->items[0]);
+    bool is_closed = warn_if_closed(arguments->items[0]);
+    tell(arguments->items[0], is_closed);
     return STATUS_OK;
 }
 
@@ -155,7 +157,8 @@ const struct command command_new_rubric = {
         "\n"
         "Prints the names of the files. Overwrites nothing: if one of them exists, none is\n"
         "written. It needs no daemon. Started by root, it warns if the daemon's account cannot\n"
-        "come to DIR. rubricd-rubric(7) says what a rubric reads and prints.\n",
+        "come to DIR, as below /root: name a folder that others may enter, as in\n"
+        "/srv/bench/my-class. rubricd-rubric(7) says what a rubric reads and prints.\n",
     .examples = "  rubricctl new-rubric bench/my-class\n"
                 "  rubricctl check-rubric bench/my-class\n"
                 "  rubricctl batch --embedded -b bench bench/my-class/cases.jsonl\n"

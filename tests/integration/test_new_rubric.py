@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import BENCH, DEADLINE, RUBRICCTL, open_up
+from conftest import BENCH, DEADLINE, ROOT, RUBRICCTL, open_up
 
 FILES = ["rubric.py", "task_class.json", "cases.jsonl", "expected.jsonl", "test_rubric.py"]
 
@@ -104,6 +104,18 @@ def test_nothing_is_overwritten(name, tmp_path):
     assert said(done) == [f"{tmp_path}/mine/{name} exists; nothing was written"]
     assert [file.name for file in (tmp_path / "mine").iterdir()] == [name]
     assert (tmp_path / "mine" / name).read_text() == "mine"
+
+
+def test_the_example_of_the_page_works_for_everybody(tmp_path):
+    """Root's home, where people are who log in as root, is closed to the daemon."""
+    block = re.search(r"## A rubric of your own\n\n```sh\n(.*?)```", (ROOT / "client/README.md").read_text(), re.S)[1]
+    places = set(re.findall(r"(\S*/my-class)", block))
+    assert places == {"/tmp/bench/my-class"}
+    open_up(tmp_path)
+    for line in block.splitlines():
+        command = line.partition("#")[0].replace("/tmp", str(tmp_path)).split()
+        done = subprocess.run([RUBRICCTL, *command[1:]], capture_output=True, text=True, timeout=DEADLINE)
+        assert done.returncode == 0 and "closed to other accounts" not in done.stderr, done.stderr
 
 
 def test_names_and_places(tmp_path):
@@ -212,6 +224,8 @@ def test_root_is_told_that_the_daemon_cannot_come_there(tmp_path, mode):
     ).stdout.splitlines()[len(warnings) :]
     assert both[: len(FILES)] == [f"bench/other/{name}" for name in FILES], "the warning is first, then the files"
     assert all(line.startswith("rubricctl: ") for line in both[len(FILES) :])
+    move = "next: move the bench or open the folder above, change rubric.py"
+    assert any(line.startswith(move) for line in said(done)) == bool(warnings), "what follows would not work"
     if warnings:
         assert warnings[0].startswith(f"{home} is closed to other accounts (mode 0700)")
         assert ctl(home, "check-rubric", "bench/length").returncode == 4, "it was right"
