@@ -62,7 +62,7 @@ def relocate(link, source, places):
     if wanted in ELSEWHERE:
         named = f"`{ELSEWHERE[wanted]}`"
         return named if text.strip("`") == wanted else f"{text} ({named})"
-    return f"{text} (in the sources)" if text.strip("`") == wanted else text
+    return f"{text} (in the sources)" if text.strip("`") in (wanted, os.path.dirname(wanted)) else text
 
 
 def installed(text, source, places, share):

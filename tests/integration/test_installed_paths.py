@@ -127,3 +127,14 @@ def test_pages_are_whole_without_the_sources(root):
     assert "Then try one case" not in page(root, "rubricd/README.md")
     (configuration,) = root.rglob("etc/rubricd/rubricd.conf")
     assert "operating.md" in configuration.read_text("utf-8")
+
+
+def test_pages_for_users_have_no_map_of_the_sources(root):
+    client, http = page(root, "rubricctl/client.md"), page(root, "rubricd-http/http.md")
+    readme = page(root, "rubricd/README.md")
+    assert "## Rooms" not in client and client.index("## Batches") < 1000
+    assert "## The code" not in http and http.rstrip().endswith("on this machine may submit jobs.")
+    for text in (client, http, readme):
+        for place in re.findall(r"\b(?:tests|daemon|client)/\w[\w/.-]*", text):
+            if (ROOT / place).exists():
+                assert re.search(rf"{place}`? \(in the sources\)", text), place
