@@ -38,6 +38,10 @@ static json_t *limit_value(enum limit limit, uint64_t value)
     return json_integer((json_int_t)(limit_is_time(limit) ? value / 1000 : value));
 }
 
+/* Whoever forgets the unit of 256M would see the program die by a signal. A daemon takes what is
+ * less: it cannot know what there is to start. */
+#define MEMORY_MIN LIMIT_MIB
+
 static int add_limit(json_t *limits, const char *text, struct fault *fault)
 {
     char name[64], known[256];
@@ -58,6 +62,11 @@ static int add_limit(json_t *limits, const char *text, struct fault *fault)
     if (value == 0) /* no daemon takes it, and says so of the job, not of the option */
         return fault_set(fault, "--limit %s: expected a value above 0, got \"%s\"", name,
                          equals + 1);
+    if (limit == LIMIT_MEMORY && value < MEMORY_MIN)
+        return fault_set(fault,
+                         "--limit %s: expected at least 1M, as hardly a program starts in less (a "
+                         "number alone is in bytes), got \"%s\"",
+                         name, equals + 1);
     return json_object_set_new(limits, name, limit_value(limit, value)) < 0 ? -ENOMEM : 0;
 }
 

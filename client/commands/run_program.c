@@ -320,7 +320,7 @@ static const struct option_spec run_program_specs[] = {
         .argument = "SIZE",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct program_options, memory),
-        .help = "how much memory one test may use: 256M or 1G",
+        .help = "how much memory one test may use: 256M or 1G, at least 1M",
     },
     {
         .letter = 'l',

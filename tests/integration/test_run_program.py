@@ -292,6 +292,8 @@ def test_an_archive_that_grows(daemon, task):
         (["main.py", "-t", "tests", "--time", "soon"], "--time: expected a duration such as 500ms"),
         (["main.py", "-t", "tests", "--time", "0ms"], '--time: expected a value above 0, got "0ms"'),
         (["main.py", "-t", "tests", "--memory", "much"], "--memory: expected a size in bytes"),
+        (["main.py", "-t", "tests", "--memory", "1"], "--memory: expected at least 1M, as hardly a program starts"),
+        (["main.py", "-t", "tests", "-l", "memory_bytes=1023K"], "--limit memory_bytes: expected at least 1M, as hardly"),
         (["main.py", "main.py"], "run-program: "),
         (["main.py", "-t", "tests", "--compare", "token"], '--compare: unknown rule "token"; did you mean tokens?'),
         (["main.py", "-t", "tests", "--compare", "floats"], '--compare: unknown rule "floats"; there are exact, lines'),

@@ -155,10 +155,11 @@ static void test_every_limit(void **state)
         const char *key = limit_table()->rows[i].key;
         const char *items[] = {text, NULL};
         const struct sandbox_options options = {.limits = list(items)};
-        (void)snprintf(text, sizeof(text), "%s=7", key);
+        const int value = i == LIMIT_MEMORY ? 1 << 20 : 7; /* the least that is no mistake */
+        (void)snprintf(text, sizeof(text), "%s=%d", key, value);
         char wanted[128];
-        (void)snprintf(wanted, sizeof(wanted), "{'kind':'sandbox','argv':['/x'],'limits':{'%s':7}}",
-                       key);
+        (void)snprintf(wanted, sizeof(wanted),
+                       "{'kind':'sandbox','argv':['/x'],'limits':{'%s':%d}}", key, value);
         expect(&options, LIST("/x"), wanted);
         strcat(strcat(expected, i > 0 ? ", " : ""), key);
     }

@@ -112,6 +112,9 @@ static void test_refused(void **state)
     refuse(
         &(struct program_options){.tests = "t", .memory = "-1"},
         "--memory: expected a size in bytes, or a number with K, M, G or T behind it, got \"-1\"");
+    refuse(&(struct program_options){.tests = "t", .memory = "256"},
+           "--memory: expected at least 1M, as hardly a program starts in less (a number alone is "
+           "in bytes), got \"256\"");
     refuse(&(struct program_options){.tests = "t", .limits = {.items = limits, .n = 1}},
            "--limit: unknown limit \"walls\"");
     refuse(&(struct program_options){.tests = "t", .language = "\xFF"}, "--language: \"");
