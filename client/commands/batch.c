@@ -162,8 +162,9 @@ static enum exit_status run_jobs(const struct globals *globals, const struct bat
                                  const struct text_list *files, const char *bench_root)
 {
     _cleanup_(engine_deinit) struct engine engine = ENGINE_NULL;
-    if (connect_session(globals, CONNECT_OR_START, &engine.session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(globals, CONNECT_OR_START, &engine.session);
+    if (connected < 0)
+        return connect_status(globals, connected);
     if (engine_open(&engine, &options->engine, files->items, files->n) < 0)
         return STATUS_USAGE;
     _cleanup_(batch_deinit) struct batch batch = {

@@ -320,8 +320,9 @@ static enum exit_status run_cases(struct checked *checked, const struct globals 
     struct globals own = *globals;
     _cleanup_session_ struct session session = SESSION_NULL;
     own.embedded = own.embedded || !own.socket;
-    if (connect_session(&own, CONNECT_ONLY, &session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(&own, CONNECT_ONLY, &session);
+    if (connected < 0)
+        return connect_status(&own, connected);
     enum exit_status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < json_array_size(checked->cases); i++)
         status = run_case(checked, &session, json_array_get(checked->cases, i));

@@ -56,8 +56,9 @@ enum exit_status control_run(const struct globals *globals, const struct control
                              control_print_fn *print, const void *options)
 {
     _cleanup_session_ struct session session = SESSION_NULL;
-    if (connect_session(globals, CONNECT_ONLY, &session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(globals, CONNECT_ONLY, &session);
+    if (connected < 0)
+        return connect_status(globals, connected);
 
     _cleanup_message_ struct message message = MESSAGE_NULL;
     double begin = now_ms();
@@ -217,8 +218,9 @@ static enum exit_status run_cancel(const struct globals *globals, const void *op
         return STATUS_USAGE;
 
     _cleanup_session_ struct session session = SESSION_NULL;
-    if (connect_session(globals, CONNECT_ONLY, &session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(globals, CONNECT_ONLY, &session);
+    if (connected < 0)
+        return connect_status(globals, connected);
     struct ending ending = {.errors = false};
     for (size_t i = 0; i < arguments->n && !ending.lost; i++) {
         if (parse_job_no(arguments->items[i], &job_no) < 0)
@@ -286,8 +288,9 @@ static enum exit_status run_drain(const struct globals *globals, const void *opt
     if (refuse_embedded(globals, "drain", "ends with its command"))
         return STATUS_USAGE;
     _cleanup_session_ struct session session = SESSION_NULL;
-    if (connect_session(globals, CONNECT_ONLY, &session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(globals, CONNECT_ONLY, &session);
+    if (connected < 0)
+        return connect_status(globals, connected);
     if (session_send(&session, request, strlen(request)) < 0) {
         complain("out of memory");
         return STATUS_NO_DAEMON;

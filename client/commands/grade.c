@@ -257,8 +257,9 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     _cleanup_(engine_deinit) struct engine engine = ENGINE_NULL;
     const char *const inputs[] = {options->dataset, options->samples};
     size_t n_inputs = options->samples ? 2 : 1;
-    if (connect_session(globals, CONNECT_OR_START, &engine.session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(globals, CONNECT_OR_START, &engine.session);
+    if (connected < 0)
+        return connect_status(globals, connected);
     struct fault fault = FAULT_NULL;
     if (grade_languages_ask(&engine.session, &grading->dataset, options->language, &fault) < 0) {
         complain("%s", fault.text);

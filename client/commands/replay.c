@@ -151,8 +151,9 @@ static enum exit_status replay(const struct globals *globals, const struct repla
                                const struct text_list *files)
 {
     _cleanup_(engine_deinit) struct engine engine = ENGINE_NULL;
-    if (connect_session(globals, CONNECT_OR_START, &engine.session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(globals, CONNECT_OR_START, &engine.session);
+    if (connected < 0)
+        return connect_status(globals, connected);
     if (engine_open(&engine, &options->engine, files->items, files->n) < 0)
         return STATUS_USAGE;
     struct replaying replaying = {.policy.max_frame = engine.session.max_frame};

@@ -189,8 +189,9 @@ static enum exit_status run_run(const struct globals *globals, const void *optio
         return STATUS_USAGE;
     }
     _cleanup_session_ struct session session = SESSION_NULL;
-    if (connect_session(globals, CONNECT_OR_START, &session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(globals, CONNECT_OR_START, &session);
+    if (connected < 0)
+        return connect_status(globals, connected);
     _cleanup_message_ struct message answer = MESSAGE_NULL;
     enum exit_status status = single_job(&session, job, bench_root, "run", &answer);
     return status != STATUS_OK ? status : show_answer(&answer, options->json, globals->no_fail);

@@ -142,8 +142,9 @@ static enum exit_status run_once(struct run *run)
         complain("%s", fault.text[0] ? fault.text : strerror(-r));
         return STATUS_USAGE;
     }
-    if (connect_session(run->globals, CONNECT_OR_START, &session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(run->globals, CONNECT_OR_START, &session);
+    if (connected < 0)
+        return connect_status(run->globals, connected);
     enum exit_status status = single_send(&session, job, NULL, "run-program");
     if (status == STATUS_OK)
         status = wait_for_answer(run, &session, &answer);

@@ -120,8 +120,9 @@ static enum exit_status sandbox_run(const struct globals *globals, const void *o
     _cleanup_message_ struct message answer = MESSAGE_NULL;
     /* A private daemon runs this job alone, and whoever starts it says what it may read. */
     const char *set = options->readable.n > 0 ? "sandbox.readable_roots=/" : NULL;
-    if (connect_session_with(globals, CONNECT_OR_START, set, &session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session_with(globals, CONNECT_OR_START, set, &session);
+    if (connected < 0)
+        return connect_status(globals, connected);
     struct sandbox_stream stream = {.is_told = options->tty};
     enum exit_status status = options->json  ? single_job(&session, job, NULL, "sandbox", &answer)
                               : options->tty ? sandbox_tty_run(&session, job, &stream, &answer)

@@ -60,8 +60,9 @@ static enum exit_status run_status(const struct globals *globals, const void *op
     if (options->watch == 0)
         return control_run(globals, &question, print_status, options);
     _cleanup_session_ struct session session = SESSION_NULL;
-    if (connect_session(globals, CONNECT_ONLY, &session) < 0)
-        return STATUS_NO_DAEMON;
+    int connected = connect_session(globals, CONNECT_ONLY, &session);
+    if (connected < 0)
+        return connect_status(globals, connected);
     return status_watch(&session, options->watch, options->json);
 }
 

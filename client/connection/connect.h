@@ -13,6 +13,7 @@
 
 #include "session.h"
 
+#include "client/cli/exitstatus.h"
 #include "client/cli/options.h"
 
 enum connect_policy {
@@ -28,3 +29,10 @@ int connect_session(const struct globals *globals, enum connect_policy policy, s
 /* The same. SET, which may be NULL, is a further setting NAME=VALUE of a daemon that is started. */
 int connect_session_with(const struct globals *globals, enum connect_policy policy, const char *set,
                          struct session *ret);
+
+/* The exit status for R, a negative result of these two: a mistake in the file of --config is wrong
+ * usage. */
+static inline enum exit_status connect_status(const struct globals *globals, int r)
+{
+    return r == -ENOEXEC && globals->config ? STATUS_USAGE : STATUS_NO_DAEMON;
+}

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <sysexits.h>
 
 #define READ_SIZE ((size_t)65536)
 /* The most bytes to read in one go, so that a busy connection does not starve the rest of a loop.
@@ -291,16 +293,19 @@ size_t session_unsent(const struct session *session)
 
 /* --- messages ----------------------------------------------------------------------------- */
 
-/* Says in FAULT how the connection ended. Returns -ECONNRESET. */
+/* Says in FAULT how the connection ended. Returns -ECONNRESET, or -ENOEXEC if a private daemon did
+ * not take its configuration. */
 static int say_lost(struct session *session, struct fault *fault)
 {
     const char *reason = session->bye ? session->bye : "";
     const char *colon = session->bye_message ? ": " : "";
     const char *message = session->bye_message ? session->bye_message : "";
     struct fault how = FAULT_NULL;
+    int status = 0;
 
     const char *private = embedded_name(&session->daemon);
-    if (session->daemon.pid > 0 && embedded_wait(&session->daemon, LAST_WORDS_MS, &how) >= 0)
+    if (session->daemon.pid > 0 &&
+        (status = embedded_wait(&session->daemon, LAST_WORDS_MS, &how)) >= 0)
         (void)fault_set(fault, "%s is gone: %s%s%s%s%s%s", private, how.text,
                         session->bye ? " (" : "", reason, colon, message, session->bye ? ")" : "");
     else if (session->bye)
@@ -309,7 +314,8 @@ static int say_lost(struct session *session, struct fault *fault)
         (void)fault_set(fault, "rubricd closed the connection in the middle of a message");
     else
         (void)fault_set(fault, "rubricd closed the connection");
-    return -ECONNRESET;
+    return status > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EX_CONFIG ? -ENOEXEC
+                                                                               : -ECONNRESET;
 }
 
 /* Takes the next whole payload out of the buffer. 1; 0 if it is incomplete; -EPROTO with FAULT;

@@ -119,6 +119,15 @@ def test_what_an_output_that_cannot_be_opened_ends_with(tmp_path):
         assert re.search(r"output\s+that\s+cannot\s+be\s+opened", text), words
 
 
+@pytest.mark.parametrize("command", [["ping"], ["sandbox", "--", "true"], ["batch", "jobs.jsonl"]], ids=lambda c: c[0])
+def test_a_mistake_in_the_configuration_is_wrong_usage(command, tmp_path):
+    (tmp_path / "jobs.jsonl").write_text("{}\n")
+    (tmp_path / "x.conf").write_text("[daemon]\nslotz = 1\n")
+    words = [RUBRICCTL, "--embedded", "--config", "x.conf", *command]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE)
+    assert (done.returncode, "x.conf:2: " in done.stderr) == (2, True), done.stderr
+
+
 READS = {
     "batch": ["batch", "--embedded", "{place}"],
     "report": ["report", "{place}"],
