@@ -65,6 +65,30 @@ def test_code_eval_counts_no_error_as_a_failure(examples):
         code_eval.compute([[ADD]], [TEST, TEST])
 
 
+@pytest.mark.parametrize(
+    "predictions, references, why",
+    [
+        ([ADD], [TEST], r"predictions\[0\]: expected a list of candidates \(.*\), got a string"),
+        ([[ADD], []], [TEST, TEST], r"predictions\[1\]: expected at least one candidate, got none"),
+        ([[ADD, None]], [TEST], r"predictions\[0\]\[1\]: expected a string, got a NoneType"),
+        ([[ADD]], [[TEST]], r"references\[0\]: expected a string, got a list"),
+        ([[ADD]], "x", r"references: expected a list, got a string"),
+    ],
+)
+def test_code_eval_refuses_what_has_another_form(examples, predictions, references, why):
+    """Each character of a string would be a candidate that fails."""
+    with pytest.raises(ValueError, match=f"^{why}$"):
+        code_eval.compute(predictions=predictions, references=references, k=[1])
+
+
+def test_code_eval_says_which_k_is_left_out(examples, caplog):
+    assert code_eval.compute([[ADD, TIMES]], [TEST], k=[1, 5])[0] == {"pass@1": 0.5}
+    assert caplog.messages == ["no pass@5: a task has 2 candidates"]
+    caplog.clear()
+    assert code_eval.compute([[ADD, TIMES]], [TEST])[0] == {"pass@1": 0.5}
+    assert caplog.messages == [], "the default is meant for any number of candidates"
+
+
 # --- TRL ------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 lm-evaluation-harness calls in its tasks humaneval and mbpp. There is no HF_ALLOW_CODE_EVAL to set: no
 candidate runs in this process, nor in that of its tests."""
 
+import logging
 from collections import defaultdict
 from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 
@@ -10,7 +11,10 @@ from . import _shared, jobs
 from .errors import JobError
 from .results import Result
 
+log = logging.getLogger("rubricd")
+
 TIMEOUT_S = 3.0
+K = (1, 10, 100)
 
 Results = Dict[int, List[Tuple[int, Dict[str, Any]]]]
 
@@ -18,15 +22,16 @@ Results = Dict[int, List[Tuple[int, Dict[str, Any]]]]
 def compute(
     predictions: Sequence[Sequence[str]],
     references: Sequence[str],
-    k: Union[int, Sequence[int]] = (1, 10, 100),
+    k: Union[int, Sequence[int]] = K,
     num_workers: int = 4,
     timeout: float = TIMEOUT_S,
 ) -> Tuple[Dict[str, float], Results]:
     """Returns ({"pass@1": ...}, results), as CodeEval.compute() does. `predictions` has the candidates
-    of each task, `references` its test program. The daemon's slots run them, whatever `num_workers`
-    says. Raises JobError if the daemon has no verdict on one: it would be no failure."""
-    if len(predictions) != len(references):
-        raise ValueError(f"{len(predictions)} predictions, but {len(references)} references")
+    of each task, `references` its test program. As there, a `k` is left out if a task has fewer
+    candidates; unless `k` is the default, a line is logged that says so. The daemon's slots run them,
+    whatever `num_workers` says. Raises JobError if the daemon has no verdict on one: it would be no
+    failure; and ValueError if the arguments have another form."""
+    _check(predictions, references)
     places = [(task, n) for task, each in enumerate(predictions) for n in range(len(each))]
 
     def make() -> Iterator[jobs.Job]:
@@ -40,7 +45,37 @@ def compute(
         line = {"task_id": task, "passed": answer.passed, "result": _say(answer)}
         results[task].append((n, {**line, "completion_id": n}))
     ks = [k] if isinstance(k, int) else k
+    if k is not K:
+        _tell_left_out(results, ks)
     return {f"pass@{each}": _mean(results, each) for each in ks if _enough(results, each)}, results
+
+
+def _check(predictions: Sequence[Sequence[str]], references: Sequence[str]) -> None:
+    """Raises ValueError if the arguments are not those of CodeEval.compute(): each character of a string
+    would be a candidate."""
+    for name, value in (("predictions", predictions), ("references", references)):
+        if isinstance(value, (str, bytes)):
+            raise ValueError(f"{name}: expected a list, got a string")
+    if len(predictions) != len(references):
+        raise ValueError(f"{len(predictions)} predictions, but {len(references)} references")
+    for task, (candidates, reference) in enumerate(zip(predictions, references)):
+        place = f"predictions[{task}]"
+        if isinstance(candidates, (str, bytes)):
+            raise ValueError(f"{place}: expected a list of candidates ([[code, ...], ...]), got a string")
+        if len(candidates) == 0:
+            raise ValueError(f"{place}: expected at least one candidate, got none")
+        for n, each in enumerate(candidates):
+            if not isinstance(each, str):
+                raise ValueError(f"{place}[{n}]: expected a string, got a {type(each).__name__}")
+        if not isinstance(reference, str):
+            raise ValueError(f"references[{task}]: expected a string, got a {type(reference).__name__}")
+
+
+def _tell_left_out(results: Results, ks: Sequence[int]) -> None:
+    fewest = min((len(each) for each in results.values()), default=0)
+    for each in ks:
+        if each > fewest:
+            log.warning("no pass@%d: a task has %d candidate%s", each, fewest, "" if fewest == 1 else "s")
 
 
 def pass_at_k(
