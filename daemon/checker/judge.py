@@ -32,7 +32,8 @@ known, {"revised": NUMBER, "detail": "..."} if a passed one counts as failed aft
 {"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. Before the verdict `pass`
 stands {"transcript": "..."} in base64, or {"unreplayable": "..."}, if the job asks for one. A checker
 that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
-that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict."""
+that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict; if a text
+of the tests does not compile, it is {"refused": ITS PLACE IN THE REQUEST, "detail": "..."}."""
 
 import _ast
 import _ctypes
@@ -96,22 +97,6 @@ def set_dumpable(value):
         raise OSError("prctl(PR_SET_DUMPABLE) is refused")
 
 
-def quote(text):
-    out = []
-    for c in text:
-        n = ord(c)
-        if c in '"\\':
-            out.append("\\" + c)
-        elif 32 <= n < 127:
-            out.append(c)
-        elif n > 0xFFFF:
-            n -= 0x10000
-            out.append(f"\\u{0xD800 + (n >> 10):04x}\\u{0xDC00 + (n & 0x3FF):04x}")
-        else:
-            out.append(f"\\u{0xFFFD if 0xD800 <= n < 0xE000 else n:04x}")
-    return '"' + "".join(out) + '"'
-
-
 class Job:
     def __init__(self, data):
         self.targets = []
@@ -152,6 +137,11 @@ class Job:
     def count(self):
         return 1 if self.test else len(self.targets)
 
+    def places(self):
+        """Returns pairs of each text of the tests and its place in the request."""
+        targets = ((target, f"job.targets[{number}]") for number, target in enumerate(self.targets))
+        return ((self.setup, "job.test_setup"), (self.test, "job.test"), *targets)
+
     def find_code(self):
         """Replaces the daemon's pick by what the tests ask for, if the answer has it somewhere else."""
         used = () if self.entry_point or not self.answer else extract.used_names(self.setup, self.targets)
@@ -175,21 +165,24 @@ class Report:
             self.write('{"passed":%s}' % ("true" if passed else "false"))
         else:
             self.details += 1
-            self.write('{"passed":false,"detail":%s}' % quote(detail))
+            self.write('{"passed":false,"detail":%s}' % suite.quote(detail))
 
     def revise(self, number, detail):
         """Says that an assertion that has passed counts as failed."""
         self.results[number] = False
-        self.write('{"revised":%d,"detail":%s}' % (number, quote(detail)))
+        self.write('{"revised":%d,"detail":%s}' % (number, suite.quote(detail)))
 
     def transcript(self, data, why):
-        self.write('{"transcript":"%s"}' % data if data else '{"unreplayable":%s}' % quote(suite.shorten(why, 200)))
+        self.write('{"transcript":"%s"}' % data if data else '{"unreplayable":%s}' % suite.quote(suite.shorten(why, 200)))
 
     def lacking(self, missing):
-        self.write('{"lacking":%s,"by":%s}' % (quote(suite.shorten(missing.module, 100)), quote(missing.by)))
+        self.write('{"lacking":%s,"by":%s}' % (suite.quote(suite.shorten(missing.module, 100)), suite.quote(missing.by)))
+
+    def refused(self, place, why):
+        self.write('{"refused":%s,"detail":%s}' % (suite.quote(place), suite.quote(suite.shorten(why, 200))))
 
     def verdict(self, verdict, detail=""):
-        self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
+        self.write('{"verdict":%s,"detail":%s}' % (suite.quote(verdict), suite.quote(suite.shorten(detail, 200))))
 
 
 class Replay(Report):
@@ -322,7 +315,7 @@ class Checker:
         """Returns the trees of the tests and their names, as Outline.names() has them."""
         if self.parsed is None:
             texts = filter(None, (self.job.setup, self.job.test, *self.job.targets))
-            trees = filter(None, map(program.parse, texts))  # what cannot be parsed is reported when its turn comes
+            trees = filter(None, map(program.parse, texts))  # what is too deep to parse is reported when its turn comes
             self.parsed = [(tree, *program.outline(tree).names()) for tree in trees]
         return self.parsed
 
@@ -381,6 +374,10 @@ class Checker:
 
     def load(self):
         job = self.job
+        refused = program.refused(job.places())  # nothing of the code has run: it cannot bring this about
+        if refused:
+            self.report.refused(*refused)
+            return False
         job.find_code()
         if not self.load_prelude():
             return False
@@ -584,7 +581,7 @@ def main(link=None):
     try:
         set_dumpable(0)
     except Exception as error:
-        report.write('{"broken":%s}' % quote(suite.describe(error)))
+        report.write('{"broken":%s}' % suite.quote(suite.describe(error)))
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     job = Job(read_all(0))

@@ -63,6 +63,29 @@ def take(text):
     return tree
 
 
+# --- which tests are no programs --------------------------------------------------------------------
+
+# What Python's parser takes and its compiler may refuse, as a `return` outside of functions.
+_COMPILED_WORDS = ("return", "yield", "await", "async", "break", "continue", "global", "nonlocal", "__future__")
+
+
+def refused(places):
+    """Returns the place of the first text that does not compile and why, or None. PLACES are pairs of a text of the
+    tests and its place. Only before the code is loaded does that say nothing of it: it may have warnings be errors."""
+    for text, place in places:
+        tree = parse(text)
+        if tree is None or any(word in text for word in _COMPILED_WORDS):
+            try:
+                suite.compile_plain(tree or text, f"<{place}>")
+            except SyntaxError as error:
+                return place, f"{error.msg} (line {error.lineno})"
+            except ValueError as error:
+                return place, f"{error}"
+            except (MemoryError, RecursionError):
+                pass  # that may depend on where it is compiled
+    return None
+
+
 # --- what the code and the prelude are together ----------------------------------------------------
 
 

@@ -40,6 +40,22 @@ def shorten(text, most):
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+def quote(text):
+    out = []
+    for c in text:
+        n = ord(c)
+        if c in '"\\':
+            out.append("\\" + c)
+        elif 32 <= n < 127:
+            out.append(c)
+        elif n > 0xFFFF:
+            n -= 0x10000
+            out.append(f"\\u{0xD800 + (n >> 10):04x}\\u{0xDC00 + (n & 0x3FF):04x}")
+        else:
+            out.append(f"\\u{0xFFFD if 0xD800 <= n < 0xE000 else n:04x}")
+    return '"' + "".join(out) + '"'
+
+
 def text_of(value):
     try:
         return repr(value)

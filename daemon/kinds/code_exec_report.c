@@ -28,6 +28,7 @@ struct state {
     json_t *last; /* the line that ends the report; NULL: not read yet */
     const char *verdict, *detail, *broken;
     const char *lacking, *lacking_by; /* a module, and who imports it */
+    const char *refused;              /* the place of a text that does not compile */
     bool malformed;
 };
 
@@ -103,7 +104,8 @@ static int take_line(struct state *state, json_t *line, size_t total)
     state->broken = json_string_value(json_object_get(line, "broken"));
     state->lacking = json_string_value(json_object_get(line, "lacking"));
     state->lacking_by = json_string_value(json_object_get(line, "by"));
-    state->malformed |= !state->verdict && !state->broken && !state->lacking;
+    state->refused = json_string_value(json_object_get(line, "refused"));
+    state->malformed |= !state->verdict && !state->broken && !state->lacking && !state->refused;
     state->last = json_incref(line);
     return 0;
 }
@@ -209,6 +211,14 @@ static int tell_broken(const struct state *state, struct code_exec_report *repor
         report->broken_code = ERROR_SANDBOX_FAILED;
         report->broken = strdup(state->broken);
         return report->broken ? 0 : -ENOMEM;
+    }
+    if (state->refused) {
+        report->broken_code = ERROR_BAD_REQUEST;
+        if (asprintf(&report->broken, "%.60s: it does not compile: %.800s", state->refused,
+                     state->detail ? state->detail : "?") >= 0)
+            return 0;
+        report->broken = NULL; /* undefined after a failure */
+        return -ENOMEM;
     }
     if (!state->lacking)
         return 0;

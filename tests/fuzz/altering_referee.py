@@ -18,13 +18,14 @@ run_job, run_candidate = referee.child, referee.run_candidate
 
 def child(job, report_fd):
     import judge
+    import suite
 
     confirm = judge.Checker.confirm
 
     def noted(self):
         why = self.not_simple or self.link.crossings.why
         if why:
-            self.report.write('{"confirmed":%s}' % judge.quote(why))
+            self.report.write('{"confirmed":%s}' % suite.quote(why))
         return confirm(self)
 
     judge.Checker.confirm = noted

@@ -19,6 +19,7 @@ TIMES = "def add(a, b):\n    return a * b\n"
 TEST = "assert add(2, 3) == 5"
 IN_PROSE = f"Sure!\n\n```python\n{ADD}```\nThat adds."
 NEEDS_MORE = f"import no_such_module\n{TEST}"
+NO_PYTHON = "assert add( =="
 
 
 def parameters(function):
@@ -61,6 +62,8 @@ def test_code_eval_as_lm_eval(examples):
 def test_code_eval_counts_no_error_as_a_failure(examples):
     with pytest.raises(rubricd.JobError, match="module_not_found"):
         code_eval.compute([[ADD]], [NEEDS_MORE], k=[1])
+    with pytest.raises(rubricd.JobError, match=r"bad_request: job.targets\[0\]: it does not compile: invalid syntax"):
+        code_eval.compute([[ADD]], [NO_PYTHON], k=[1])
     with pytest.raises(ValueError, match="1 predictions, but 2 references"):
         code_eval.compute([[ADD]], [TEST, TEST])
 
@@ -111,7 +114,8 @@ def test_rewards_for_trl(examples, function):
 
 @pytest.mark.parametrize("function", [rewards.code, rewards.code_async])
 def test_no_verdict_is_no_reward(examples, function):
-    assert trl_calls(function, [ADD, ADD], tests=[[TEST], [NEEDS_MORE]]) == [1.0, None]
+    tests = [[TEST], [NEEDS_MORE], [TEST, NO_PYTHON]]
+    assert trl_calls(function, [ADD, ADD, ADD], tests=tests) == [1.0, None, None]
     with pytest.raises(ValueError, match='no column "tests"'):
         trl_calls(function, [ADD])
     with pytest.raises(ValueError, match="tests: expected a column of 2 values"):

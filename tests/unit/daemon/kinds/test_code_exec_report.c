@@ -501,6 +501,22 @@ static void test_lacking(void **state)
     check_forgeries(cases, ARRAY_SIZE(cases));
 }
 
+/* A text of the tests does not compile. */
+static void test_refused(void **state)
+{
+    (void)state;
+    expect_no_verdict("{'refused':'job.targets[0]','detail':'invalid syntax (line 1)'}\n",
+                      ended_well(), ERROR_BAD_REQUEST,
+                      "job.targets[0]: it does not compile: invalid syntax (line 1)");
+    expect_no_verdict("{'refused':'job.test'}\n", ended_well(), ERROR_BAD_REQUEST,
+                      "job.test: it does not compile: ?");
+    static const struct forgery cases[] = {
+        {T "{'refused':true}\n", 1, 0, "1"},
+        {"{'refused':'x'}", 1, 0, ""},
+    };
+    check_forgeries(cases, ARRAY_SIZE(cases));
+}
+
 static void test_broken(void **state)
 {
     (void)state;
@@ -651,6 +667,7 @@ int main(void)
         cmocka_unit_test(test_truncations),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_lacking),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_details_are_cut),
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_transcript),
