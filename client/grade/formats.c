@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats.h"
+#include "guess.h"
 
 #include "proto/lenient.h"
 
@@ -89,6 +90,16 @@ static bool carries_tests(const char *name)
     return false;
 }
 
+/* The member that tasks of FORMAT have, RECORD has not, and NAME may be meant to be; NULL. */
+static const char *meant_by(const struct data_format *format, const json_t *record,
+                            const char *name)
+{
+    for (const char *const *known = format->uses; known && *known; known++)
+        if (guess_is_near(name, *known) && !task_member(record, *known))
+            return *known;
+    return NULL;
+}
+
 int formats_check(const struct data_format *format, const json_t *record, struct fault *fault)
 {
     json_t *walked = (json_t *)(uintptr_t)record;
@@ -98,6 +109,10 @@ int formats_check(const struct data_format *format, const json_t *record, struct
         if (!carries_tests(name) || !formats_has(record, name) || decodes(format, name, n) ||
             is_listed(format->texts, name, n) || is_listed(format->skips, name, n))
             continue;
+        const char *meant = meant_by(format, record, name);
+        if (meant)
+            return fault_set(fault, "%.60s: a task of %s has none; did you mean %s?", name,
+                             format->title, meant);
         return fault_set(fault,
                          "%.60s: it has tests that would not be run: a task of %s has none there "
                          "(--format chooses another format; --list-formats)",

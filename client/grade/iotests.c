@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "iotests.h"
+#include "guess.h"
 #include "langname.h"
 #include "textbuf.h"
 
@@ -60,14 +61,26 @@ int iotests_add(json_t *tests, const json_t *input, const json_t *output, const 
     return add_test(tests, (const json_t *const[]){input, output}, places, fault);
 }
 
+/* Says which of the two arrays NAMES the GROUP at WHERE lacks, and what it has instead. */
+static int name_lacking(const json_t *group, const char *const names[2], const char *where,
+                        struct fault *fault)
+{
+    const char *name = names[json_is_array(json_object_get(group, names[0]))];
+    const json_t *value = json_object_get(group, name);
+    const char *near = value ? NULL : guess_member(group, name);
+    if (near)
+        return fault_set(fault, "%s.%s: it is missing; found \"%.40s\": did you mean %s?", where,
+                         name, near, name);
+    return fault_set(fault, "%s.%s: expected an array, got %s", where, name, json_type_name(value));
+}
+
 int iotests_add_all(json_t *tests, const json_t *group, const char *const names[2],
                     const char *where, struct fault *fault)
 {
     const json_t *inputs = json_object_get(group, names[0]);
     const json_t *outputs = json_object_get(group, names[1]);
     if (!json_is_array(inputs) || !json_is_array(outputs))
-        return fault_set(fault, "%s: expected arrays of inputs and outputs, got %s and %s", where,
-                         json_type_name(inputs), json_type_name(outputs));
+        return name_lacking(group, names, where, fault);
     if (json_array_size(inputs) != json_array_size(outputs))
         return fault_set(fault, "%s: %zu inputs, but %zu outputs", where, json_array_size(inputs),
                          json_array_size(outputs));

@@ -71,8 +71,8 @@ static int name_lacking(const json_t *object, struct fault *fault)
     }
     if (near) {
         const char *nearest = suggest(near, names, ARRAY_SIZE(names));
-        return fault_set(fault, "%s; did you mean %s by \"%.40s\"?", neither,
-                         nearest ? nearest : meant, near);
+        return fault_set(fault, "%s; found \"%.40s\": did you mean %s?", neither, near,
+                         nearest ? nearest : meant);
     }
     for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
         size_t used = strlen(has);
@@ -105,14 +105,25 @@ static int take_texts(const json_t *object, struct sample *sample, struct fault 
     return sample->text ? 0 : name_lacking(object, fault);
 }
 
+/* Takes the id from the first member that may have it. */
+static int take_id(const json_t *object, struct sample *sample, struct fault *fault)
+{
+    const char *near;
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+        if (task_member(object, ids[i]))
+            return task_id_in(object, ids[i], sample->task_id, fault);
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+        if (!json_object_get(object, ids[i]) && (near = guess_member(object, ids[i])))
+            return fault_set(fault, "%s: it is missing; found \"%.40s\": did you mean %s?", ids[0],
+                             near, ids[i]);
+    return task_id_in(object, ids[0], sample->task_id, fault);
+}
+
 int sample_decode(const json_t *object, struct sample *ret, struct fault *fault)
 {
     struct sample sample = {.text = NULL};
     const json_t *language = task_member(object, "language");
-    size_t id = 0;
-    while (id < ARRAY_SIZE(ids) && !task_member(object, ids[id]))
-        id++;
-    int r = task_id_in(object, ids[id < ARRAY_SIZE(ids) ? id : 0], sample.task_id, fault);
+    int r = take_id(object, &sample, fault);
     if (r == 0)
         r = take_texts(object, &sample, fault);
     if (r == 0 && language && !json_is_string(language))

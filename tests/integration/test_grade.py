@@ -1089,6 +1089,8 @@ def test_bad_arrays(place, fake, text, complaint):
         ("nonsense", "not JSON: column 8: invalid token near 'nonsense'"),
         ('"text"', "expected an object, got a string"),
         ({"completion": "x"}, "task_id: expected a string or a number, got nothing"),
+        ({"taskid": "Own/0", "completion": "x"}, 'task_id: it is missing; found "taskid": did you mean task_id?'),
+        ({"questionid": 1, "completion": "x"}, 'task_id: it is missing; found "questionid": did you mean question_id?'),
         ({"task_id": "Own/0"}, "neither completion nor solution nor generation"),
         (
             {"task_id": "Own/0", "completion": "x", "generation": "y"},
@@ -1128,8 +1130,17 @@ def test_bad_samples(place, fake, record, complaint):
         ({"id": 3, "input_output": {"inputs": ["1"], "outputs": [3]}}, "input_output.outputs[0]: expected a string or an array of lines, got a number"),
         ({"id": 3, "input_output": {"inputs": [], "outputs": [], "fnname": "f"}}, "input_output.fnname: the member that names the function is fn_name"),
         ({"name": "x", "public_tests": {"input": ["1", 2], "output": ["1", "2"]}}, "public_tests.input[1]: expected a string or an array of lines, got a number"),
+        ({"name": "x", "public_tests": {"input": ["1"], "outputs": ["1"]}}, 'public_tests.output: it is missing; found "outputs": did you mean output?'),
+        ({"name": "x", "public_tests": {"input": "1", "output": ["1"]}}, "public_tests.input: expected an array, got a string"),
+        ({"name": "x", "public_tests": {"input": ["1"], "output": ["1"]}, "generated_test": {"input": ["1"]}}, "generated_test: a task of CodeContests has none; did you mean generated_tests?"),
+        ({"question_id": "x", "private_test_cases": "[]", "public_test_case": "[1]"}, "public_test_case: a task of LiveCodeBench has none; did you mean public_test_cases?"),
+        ({"question_id": "x", "public_test_cases": "[]", "private_tests_cases": "[1]"}, "private_tests_cases: a task of LiveCodeBench has none; did you mean private_test_cases?"),
+        ({"task_id": 3, "text": "x", "test_lists": ["assert 1"]}, 'test_list: it is missing, but there is "test_lists"; a task of MBPP has test_list (--list-formats)'),
+        ({**ADD, "task_id": 3, "test": "def chek(candidate):\n    assert 'check'\n"}, 'test: it defines no check(candidate), which is to be called; found "chek": did you mean check?'),
+        ({**ADD, "task_id": 3, "test": "assert add(1, 2) == 3  # check"}, "test: it defines no check(candidate), which is to be called"),
     ],
-    ids=["tests", "entrypoint", "test-list", "array", "sample", "output", "fnname", "input"],
+    ids=["tests", "entrypoint", "test-list", "array", "sample", "output", "fnname", "input", "outputs", "string", "generated",
+         "public", "private", "test_lists", "chek", "check"],
 )  # fmt: skip
 def test_what_a_record_was_meant_to_be(place, fake, record, complaint):
     place.write("tasks.jsonl", ADD, record)
@@ -1152,7 +1163,7 @@ def test_many_records_with_the_same_fault(place):
 @pytest.mark.parametrize(
     "sample, complaint",
     [
-        ({"completions_": "x"}, "neither completion nor solution nor generation (nor completions nor code_list); did you mean completions by \"completions_\"?"),
+        ({"completions_": "x"}, "neither completion nor solution nor generation (nor completions nor code_list); found \"completions_\": did you mean completions?"),
         ({"code": "x"}, "neither completion nor solution nor generation (nor completions nor code_list), but task_id, code"),
         ({"completion": None}, "completion: it is null"),
     ],

@@ -72,7 +72,7 @@ static void test_broken_arrays(void **state)
 
 /* --- data sets ---------------------------------------------------------------------------- */
 
-#define HUMAN_EVAL "\"prompt\":\"p\",\"test\":\"t\",\"entry_point\":\"e\""
+#define HUMAN_EVAL "\"prompt\":\"p\",\"test\":\"check\",\"entry_point\":\"e\""
 
 static void collect(void *arg, const char *what)
 {
@@ -102,7 +102,7 @@ static void test_human_eval(void **state)
     assert_string_equal(task->id, "H/0");
     assert_int_equal(task->line, 2);
     assert_string_equal(json_string_value(task->prompt), "p");
-    assert_string_equal(json_string_value(task->test), "t");
+    assert_string_equal(json_string_value(task->test), "check");
     assert_string_equal(json_string_value(task->entry_point), "e");
     assert_string_equal(json_string_value(task->solution), "s");
     assert_null(task->targets);
@@ -149,7 +149,7 @@ static void test_bad_records(void **state)
               "{\n"
               "{\"task_id\":\"1\"," HUMAN_EVAL "}\n"
               "{\"task_id\":1.5," HUMAN_EVAL "}\n"
-              "{\"task_id\":2,\"test\":\"t\",\"entry_point\":\"e\"}\n"
+              "{\"task_id\":2,\"test\":\"check\",\"entry_point\":\"e\"}\n"
               "{\"task_id\":3," HUMAN_EVAL "}\n",
               "d:2: not JSON: column 1: string or '}' expected near end of file|"
               "d:3: task_id \"1\" is already that of line 1|"

@@ -473,7 +473,7 @@ static void test_unused(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         char text[256], complaint[FAULT_MAX];
         (void)snprintf(text, sizeof(text),
-                       "{\"task_id\":1,\"prompt\":\"\",\"test\":\"t\",\"entry_point\":\"f\","
+                       "{\"task_id\":1,\"prompt\":\"\",\"test\":\"check\",\"entry_point\":\"f\","
                        "\"%s\":[\"x\"]}",
                        names[i]);
         (void)snprintf(complaint, sizeof(complaint), "d:1: %s%s", names[i], told);
@@ -486,7 +486,7 @@ static void test_unused(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(others) - 2; i++) {
         char text[256];
         (void)snprintf(text, sizeof(text),
-                       "{\"task_id\":1,\"prompt\":\"\",\"test\":\"t\",\"entry_point\":\"f\","
+                       "{\"task_id\":1,\"prompt\":\"\",\"test\":\"check\",\"entry_point\":\"f\","
                        "\"%s\":[\"x\"],\"tests\":null,\"more_tests\":[],\"test_count\":3}",
                        others[i]);
         _cleanup_dataset_ struct dataset set = parse_as(text, NULL, NULL, "");
