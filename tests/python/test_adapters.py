@@ -252,7 +252,17 @@ def test_rewards_for_verl(examples, function):
             assert (run(called) if asyncio.iscoroutine(called) else called) == share, truth
 
 
-@pytest.mark.parametrize("truth, why", [({}, "inputs"), ([1], "expected an object"), ({"inputs": [1], "outputs": []}, "many")])
+@pytest.mark.parametrize(
+    "truth, why",
+    [
+        ({}, "inputs"),
+        ([1], "expected an object"),
+        ({"inputs": [1], "outputs": []}, "many"),
+        ("nonsense", "^ground_truth: not JSON: Expecting value: line 1 column 1"),
+        ({"inputs": ["1", "a b"], "outputs": ["1", "2"], "fn_name": "f"}, r"^ground_truth.inputs\[1\]: not JSON: "),
+        ({"inputs": ["1"], "outputs": ["["], "fn_name": "f"}, r"^ground_truth.outputs\[0\]: not JSON: "),
+    ],
+)
 def test_a_ground_truth_that_is_none(truth, why):
     with pytest.raises(ValueError, match=why):
         rewards.verl("taco", ECHO, truth)

@@ -250,6 +250,8 @@ def test_what_json_can_hold_arrives(daemon, bench):
         ({"bench_root": "/no/such"}, "bench_root: /no/such is no directory"),
         ({"bench_root": "/no/such", "embedded": True}, "bench_root: /no/such is no directory"),
         ({"window": 0}, "window"),
+        ({"embedded": True, "slots": 0}, "^slots: expected a number from 1 to 1024, got 0$"),
+        ({"embedded": True, "slots": 1025}, "^slots: expected a number from 1 to 1024, got 1025$"),
         ({"retries": -1}, "retries"),
     ],
 )

@@ -202,6 +202,8 @@ class connect:
             raise ValueError("socket: an embedded daemon has none")
         if not embedded and (config is not None or slots is not None):
             raise ValueError("config and slots are for embedded=True: a service has its own")
+        if isinstance(slots, int) and not 1 <= slots <= _embedded.SLOTS_MAX:
+            raise ValueError(f"slots: expected a number from 1 to {_embedded.SLOTS_MAX}, got {slots}")
         if bench_root is not None and not os.path.isdir(bench_root):
             raise ValueError(f"bench_root: {bench_root} is no directory")
         if window is not None and window < 1:

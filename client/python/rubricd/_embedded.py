@@ -15,6 +15,7 @@ from .errors import NoDaemon
 
 SOCKET_DEFAULT = "/run/rubricd/rubricd.sock"
 RUBRICD_INSTALLED = "/usr/bin/rubricd"
+SLOTS_MAX = 1024  # of a daemon
 # Its connection is closed before we wait, and then it kills its jobs and ends. A busy host is slow.
 STOP_TIMEOUT_S = 60.0
 STOP_POLL_S = 0.005

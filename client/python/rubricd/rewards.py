@@ -132,17 +132,26 @@ def rubric_async(task_class: str, bench_root: Optional[str] = None) -> AsyncRewa
 # --- verl -----------------------------------------------------------------------------------
 
 
-def _call_test(given: Any, expected: Any) -> Dict[str, Any]:
+def _read_json(text: Any, place: str) -> Any:
+    """Returns what TEXT says, or TEXT itself if it is none. Raises ValueError that names its PLACE."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except ValueError as error:
+        raise ValueError(f"{place}: not JSON: {error}") from None
+
+
+def _call_test(number: int, given: Any, expected: Any) -> Dict[str, Any]:
     """A call of a function: arguments are JSON, one on each line, and so is what it gives back."""
-    args = [json.loads(line) for line in given.splitlines()] if isinstance(given, str) else given
+    place = f"ground_truth.inputs[{number}]"
+    args = [_read_json(line, place) for line in given.splitlines()] if isinstance(given, str) else given
     return {
         "args": list(args),
-        "expected": json.loads(expected) if isinstance(expected, str) else expected,
+        "expected": _read_json(expected, f"ground_truth.outputs[{number}]"),
     }
 
 
 def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str, Any]]) -> jobs.Job:
-    truth = json.loads(ground_truth) if isinstance(ground_truth, str) else ground_truth
+    truth = _read_json(ground_truth, "ground_truth")
     if not isinstance(truth, Mapping):
         raise ValueError(f"ground_truth: expected an object, got a {type(truth).__name__}")
     if truth.get("assert_case"):
@@ -152,12 +161,14 @@ def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str
         raise ValueError('ground_truth: expected "inputs" and "outputs", or "assert_case"')
     if len(truth["inputs"]) != len(truth["outputs"]):
         raise ValueError("ground_truth: as many outputs as inputs are needed")
-    pairs = zip(truth["inputs"], truth["outputs"])
+    pairs: List[Any] = list(zip(truth["inputs"], truth["outputs"]))
     name = truth.get("fn_name")
+    if name:
+        pairs = [_call_test(number, *pair) for number, pair in enumerate(pairs)]
     return jobs.program(
         generation=solution,
         language=(extra_info or {}).get("language") or "python",
-        tests=[_call_test(*pair) for pair in pairs] if name else list(pairs),
+        tests=pairs,
         call=name,
         stop="all",
     )
