@@ -3,6 +3,7 @@
 
 #include "client/batch/input.h"
 #include "client/batch/jobline.h"
+#include "client/grade/guess.h"
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
@@ -46,7 +47,10 @@ static int take_expected(struct reading *reading, json_t *line)
     if (!id)
         return 0;
     if (!json_is_boolean(json_object_get(line, "passed"))) {
-        complain_line(reading, "passed: expected true or false");
+        const char *near = json_object_get(line, "passed") ? NULL : guess_member(line, "passed");
+        (void)fault_set(&place, "passed: expected true or false%s%.40s%s", near ? "; found \"" : "",
+                        near ? near : "", near ? "\": did you mean passed?" : "");
+        complain_line(reading, place.text);
         return 0;
     }
     for (size_t i = 0; i < json_array_size(codes); i++) {

@@ -367,6 +367,16 @@ def test_mistakes_in_files_are_named_with_their_lines(fresh):
     assert done.stdout == "1 case graded: 1 as expected, 0 not; 7 mistakes in files\n"
 
 
+def test_fields_that_are_misspelt(fresh):
+    (fresh / "expected.jsonl").write_text('{"id": "length/right", "pased": true}\n')
+    (fresh / "task_class.json").write_text('{"breakdown_key": ["is_number"]}')
+    lines = said(check(fresh))
+    assert f'{fresh}/expected.jsonl:1: passed: expected true or false; found "pased": did you mean passed?' in lines
+    assert f"{fresh}/task_class.json: breakdown_key: unknown field; did you mean breakdown_keys?" in lines
+    (fresh / "task_class.json").write_text('{"nothing_like_it": []}')
+    assert f"{fresh}/task_class.json: nothing_like_it: unknown field" in said(check(fresh))
+
+
 def test_places_without_anything_to_check(fresh, tmp_path):
     (tmp_path / "empty").mkdir()
     for argument, message in (
