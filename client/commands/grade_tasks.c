@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Tasks without a sample, and records that cannot be used for the same reason, that are named one
- * by one. */
+/* Tasks without a sample or an assertion, and records that cannot be used for the same reason, that
+ * are named one by one. */
 #define NAMED_MAX 3
 
 const char *grade_tasks_name(const char *path)
@@ -44,6 +44,23 @@ static void complain_record(void *arg, const char *what)
         complain("%s", what);
 }
 
+/* Names the first tasks whose tests can fail by nothing but an exception. */
+static void tell_of_no_assertion(const struct dataset *dataset, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < dataset->n; i++) {
+        const struct task *task = &dataset->tasks[i];
+        if (!task_asserts_nothing(task))
+            continue;
+        if (n++ < NAMED_MAX)
+            complain("%s:%" PRIu64 ": task \"%s\": no test of it has an assertion: whatever raises "
+                     "nothing passes",
+                     name, task->line, task->id);
+    }
+    if (n > NAMED_MAX)
+        complain("%s: %zu more tasks whose tests have no assertion", name, n - NAMED_MAX);
+}
+
 int grade_tasks_read(const char *path, const struct dataset_options *options, struct dataset *ret,
                      uint64_t *unusable, struct fault *fault)
 {
@@ -51,6 +68,8 @@ int grade_tasks_read(const char *path, const struct dataset_options *options, st
     int r = dataset_read(path, options, complain_record, &complaints, ret, fault);
     tell_of_same(&complaints);
     *unusable += complaints.unusable;
+    if (r == 0)
+        tell_of_no_assertion(ret, grade_tasks_name(path));
     if (r == 0 && ret->n == 0)
         r = fault_set(fault, "%s: no task in it can be used", grade_tasks_name(path));
     return r;

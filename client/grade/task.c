@@ -14,6 +14,26 @@ void task_deinit(struct task *task)
     *task = (struct task){.object = NULL};
 }
 
+/* `assert` begins the methods of unittest, too, and functions of NumPy's. */
+static bool may_fail(const json_t *text)
+{
+    static const char *const words[] = {"assert", "raise", "fail", "exit"};
+    for (size_t i = 0; json_is_string(text) && i < ARRAY_SIZE(words); i++)
+        if (memmem(json_string_value(text), json_string_length(text), words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
+bool task_asserts_nothing(const struct task *task)
+{
+    if (task_is_program(task) || may_fail(task->test) || may_fail(task->test_setup))
+        return false;
+    for (size_t i = 0; i < json_array_size(task->targets); i++)
+        if (may_fail(json_array_get(task->targets, i)))
+            return false;
+    return true;
+}
+
 json_t *task_keep(struct task *task, json_t *take_value)
 {
     if (!take_value || (!task->kept && !(task->kept = json_array())) ||

@@ -62,6 +62,10 @@ static inline bool task_is_program(const struct task *task)
     return task->tests != NULL;
 }
 
+/* Whether the tests of TASK, which are texts in Python, have no word by which any of them could
+ * fail on purpose. What they say in a comment counts, so false is no promise. */
+bool task_asserts_nothing(const struct task *task);
+
 /* Keeps VALUE, of which the task then borrows. Returns it; NULL when memory runs out. */
 json_t *task_keep(struct task *task, json_t *take_value);
 

@@ -33,7 +33,7 @@ known, {"revised": NUMBER, "detail": "..."} if a passed one counts as failed aft
 stands {"transcript": "..."} in base64, or {"unreplayable": "..."}, if the job asks for one. A checker
 that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
 that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict; if a text
-of the tests does not compile, it is {"refused": ITS PLACE IN THE REQUEST, "detail": "..."}."""
+of the tests cannot be used, it is {"refused": ITS PLACE IN THE REQUEST, "detail": "..."}."""
 
 import _ast
 import _ctypes

@@ -70,20 +70,46 @@ _COMPILED_WORDS = ("return", "yield", "await", "async", "break", "continue", "gl
 
 
 def refused(places):
-    """Returns the place of the first text that does not compile and why, or None. PLACES are pairs of a text of the
-    tests and its place. Only before the code is loaded does that say nothing of it: it may have warnings be errors."""
+    """Returns the place of the first text that does not compile, or of a target that asserts nothing, and why; or
+    None. PLACES are pairs of a text of the tests and its place. Only before the code is loaded does that say nothing
+    of it: it may have warnings be errors."""
     for text, place in places:
         tree = parse(text)
+        why = None
         if tree is None or any(word in text for word in _COMPILED_WORDS):
-            try:
-                suite.compile_plain(tree or text, f"<{place}>")
-            except SyntaxError as error:
-                return place, f"{error.msg} (line {error.lineno})"
-            except ValueError as error:
-                return place, f"{error}"
-            except (MemoryError, RecursionError):
-                pass  # that may depend on where it is compiled
+            why = _why_not_compiled(tree or text, f"<{place}>")
+        if why is None and tree is not None and place.startswith("job.targets") and _asserts_nothing(text, tree):
+            why = "it compares and asserts nothing; begin it with assert"
+        if why is not None:
+            return place, why
     return None
+
+
+def _why_not_compiled(program, name):
+    try:
+        suite.compile_plain(program, name)
+    except SyntaxError as error:
+        return f"it does not compile: {error.msg} (line {error.lineno})"
+    except ValueError as error:
+        return f"it does not compile: {error}"
+    except (MemoryError, RecursionError):
+        pass  # that may depend on where it is compiled
+    return None
+
+
+def _asserts_nothing(text, tree):
+    """Returns whether a target ends in a comparison of which nothing comes. A call may well assert something."""
+    last = tree.body[-1] if tree.body else None
+    return isinstance(last, _ast.Expr) and _is_comparison(last.value) and "assert" not in text
+
+
+def _is_comparison(node):
+    """Returns whether an expression does nothing but compare, whatever comes of it."""
+    if isinstance(node, _ast.BoolOp):
+        return all(map(_is_comparison, node.values))
+    if isinstance(node, _ast.UnaryOp):
+        return isinstance(node.op, _ast.Not) and _is_comparison(node.operand)
+    return isinstance(node, _ast.Compare)
 
 
 # --- what the code and the prelude are together ----------------------------------------------------

@@ -28,7 +28,7 @@ struct state {
     json_t *last; /* the line that ends the report; NULL: not read yet */
     const char *verdict, *detail, *broken;
     const char *lacking, *lacking_by; /* a module, and who imports it */
-    const char *refused;              /* the place of a text that does not compile */
+    const char *refused;              /* the place of a text that cannot be used */
     bool malformed;
 };
 
@@ -214,8 +214,8 @@ static int tell_broken(const struct state *state, struct code_exec_report *repor
     }
     if (state->refused) {
         report->broken_code = ERROR_BAD_REQUEST;
-        if (asprintf(&report->broken, "%.60s: it does not compile: %.800s", state->refused,
-                     state->detail ? state->detail : "?") >= 0)
+        if (asprintf(&report->broken, "%.60s: %.800s", state->refused,
+                     state->detail ? state->detail : "it cannot be used") >= 0)
             return 0;
         report->broken = NULL; /* undefined after a failure */
         return -ENOMEM;

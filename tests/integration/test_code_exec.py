@@ -280,6 +280,25 @@ def test_tests_that_do_not_compile(client, mode, tests, message):
     assert (answer["type"], answer["message"].partition(":")[0]) == ("error", "job.test_setup")
 
 
+NOTHING = "it compares and asserts nothing; begin it with assert"
+
+
+@pytest.mark.parametrize("mode", ["isolated", "shared"])
+def test_a_comparison_asserts_nothing(client, mode):
+    """Whatever comes of it, it would pass."""
+
+    def run(*targets, **fields):
+        answer = client.run(job("def f(): return 1", *targets, verdict=mode, **fields))
+        return answer["message"] if answer["type"] == "error" else answer["verdict"]
+
+    assert run("f() == 2") == f"job.targets[0]: {NOTHING}"
+    assert run("assert f() == 1", "x = f()\nx == 2") == f"job.targets[1]: {NOTHING}"
+    assert run("not f() in (2, 3) and f() < 1") == f"job.targets[0]: {NOTHING}"
+    assert run("def g(): return f()\ng() == 2") == f"job.targets[0]: {NOTHING}"
+    for target in ("f()", "def judge(x): assert x == 1\njudge(f()) == 1", "f() == 2\nassert f()", "'f() == 2'; f()"):
+        assert run(target, test_setup="1 == 2") == "pass", target
+
+
 @pytest.mark.parametrize("body", ["return 2", "raise SyntaxError('x')", "return compile('f(', 'x', 'exec')"])
 def test_code_cannot_have_the_tests_refused(client, body):
     """Whatever it makes of warnings, and whatever it raises, comes after its tests were compiled."""

@@ -1149,6 +1149,28 @@ def test_what_a_record_was_meant_to_be(place, fake, record, complaint):
     assert (done.returncode, complaints(done)) == (2, [f"tasks.jsonl:2: {complaint}"])
 
 
+def test_tasks_whose_tests_assert_nothing(place, fake):
+    """Whatever their samples do passes, so three of them are named. One assertion of several is enough."""
+    place.write(
+        "tasks.jsonl",
+        ADD,
+        {**HALF, "test_list": ["half(4) == 2", "assert half(1) == 0.5"]},
+        {**HALF, "task_id": 8, "test_list": ["half(4) == 2", "half(1) == 0.5"]},
+        *({**TWICE, "task_id": i, "test": "def check(candidate):\n    candidate(2) == 4\n"} for i in range(20, 24)),
+        {**TWICE, "task_id": 30, "test": "def check(candidate):\n    if candidate(2) != 4:\n        raise ValueError\n"},
+    )
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    done = place.grade(fake(), "--k", "1", "--filter", "id=Own/0*")
+    why = "no test of it has an assertion: whatever raises nothing passes"
+    assert complaints(done) == [
+        f'tasks.jsonl:3: task "8": {why}',
+        f'tasks.jsonl:4: task "20": {why}',
+        f'tasks.jsonl:5: task "21": {why}',
+        "tasks.jsonl: 2 more tasks whose tests have no assertion",
+    ]
+    assert done.returncode == 0, "it is a warning"
+
+
 def test_many_records_with_the_same_fault(place):
     """Three of them are named."""
     place.write("tasks.jsonl", *({"task_id": i, "completion": "x"} for i in range(9)), {"task_id": 1})

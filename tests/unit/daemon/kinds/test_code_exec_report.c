@@ -501,15 +501,15 @@ static void test_lacking(void **state)
     check_forgeries(cases, ARRAY_SIZE(cases));
 }
 
-/* A text of the tests does not compile. */
+/* A text of the tests cannot be used. */
 static void test_refused(void **state)
 {
     (void)state;
-    expect_no_verdict("{'refused':'job.targets[0]','detail':'invalid syntax (line 1)'}\n",
+    expect_no_verdict("{'refused':'job.targets[0]','detail':'it does not compile: x (line 1)'}\n",
                       ended_well(), ERROR_BAD_REQUEST,
-                      "job.targets[0]: it does not compile: invalid syntax (line 1)");
+                      "job.targets[0]: it does not compile: x (line 1)");
     expect_no_verdict("{'refused':'job.test'}\n", ended_well(), ERROR_BAD_REQUEST,
-                      "job.test: it does not compile: ?");
+                      "job.test: it cannot be used");
     static const struct forgery cases[] = {
         {T "{'refused':true}\n", 1, 0, "1"},
         {"{'refused':'x'}", 1, 0, ""},
