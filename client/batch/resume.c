@@ -134,6 +134,7 @@ static int forget_counts(struct engine *engine)
     if (r < 0)
         return r;
     empty.unusable = engine->summary.unusable;
+    empty.named = engine->summary.named;
     summary_deinit(&engine->summary);
     engine->summary = empty;
     if (engine->flakiness) {

@@ -160,6 +160,7 @@ void engine_submit_jobs(struct engine *engine)
         case INPUT_WRONG:
             engine_complain(engine, "%s", fault.text);
             engine_note_unusable(engine, !job.is_counted);
+            engine->summary.named += job.is_counted;
             break;
         case INPUT_WAIT:
             if (engine->work.input || pending_count(&engine->pending) > 0)

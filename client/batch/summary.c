@@ -245,9 +245,14 @@ void summary_put(FILE *out, const struct summary *summary, const struct summary_
     if (run->unanswered > 0)
         (void)fprintf(out, "%" PRIu64 " job%s unanswered\n", run->unanswered,
                       run->unanswered == 1 ? " is" : "s are");
-    if (summary->unusable > 0)
-        (void)fprintf(out, "%" PRIu64 " input line%s could not be used (named above)\n",
-                      summary->unusable, text_plural(summary->unusable));
+    if (summary->unusable == 0)
+        return;
+    (void)fprintf(out, "%" PRIu64 " input line%s could not be used", summary->unusable,
+                  text_plural(summary->unusable));
+    if (summary->named > 0)
+        (void)fprintf(out, ", so neither could %" PRIu64 " that depend%s on %s", summary->named,
+                      summary->named == 1 ? "s" : "", summary->unusable == 1 ? "it" : "them");
+    (void)fputs(" (named above)\n", out);
 }
 
 void summary_put_problems(FILE *out, const struct summary *summary)

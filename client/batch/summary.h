@@ -20,6 +20,7 @@ struct summary {
     uint64_t crashed;  /* among the failed: their rubric crashed */
     json_t *crash;     /* string: the first such job, and why; NULL: none */
     uint64_t unusable; /* input lines and files */
+    uint64_t named;    /* other lines that were named, since one of these is at fault */
     uint64_t scored;   /* verdicts with a score */
     double score_sum;
     double cost_usd;

@@ -1336,6 +1336,18 @@ def test_languages_of_tasks_that_the_daemon_lacks(place, fake):
     assert done.stdout.splitlines()[-1] == "pass@1:    not computed: 2 of 4 tasks have fewer than 1 graded sample"
 
 
+def test_the_count_of_lines_agrees_with_those_that_are_named(place, fake):
+    """A sample of a task that cannot be used is no mistake of its own, but it is named."""
+    place.write("tasks.jsonl", ADD, {**TWICE, "test": 1})
+    place.write("samples.jsonl", {"task_id": "Own/1", "completion": "x"})
+    done = place.run("grade", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl", daemon=fake())
+    assert done.returncode == 2
+    lines = [line.replace("rubricctl: ", "") for line in done.stderr.splitlines()]
+    assert lines[0] == "tasks.jsonl:2: test: expected a string, got a number"
+    assert lines[1] == 'samples.jsonl:1: its task "Own/1" (tasks.jsonl:2) cannot be used'
+    assert lines[-1] == "1 input line could not be used, so neither could 1 that depends on it (named above)"
+
+
 def test_samples_of_unusable_tasks(place, fake):
     """A task that cannot be used stays one of the benchmark, and is one defect however many samples it has."""
     place.write("tasks.jsonl", ADD, {**TWICE, "canonical_solution": 3}, {**HALF, "test_list": None})
