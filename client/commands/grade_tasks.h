@@ -12,7 +12,8 @@
 const char *grade_tasks_name(const char *path);
 
 /* Reads the data set at PATH. Complains about each record that cannot be used, and adds how many
- * these are to *UNUSABLE. Names tasks whose tests assert nothing. Negative with FAULT if no task can be used; the caller owns *ret. */
+ * these are to *UNUSABLE. Names tasks whose tests assert nothing. Negative with FAULT if no task
+ * can be used; the caller owns *ret. */
 int grade_tasks_read(const char *path, const struct dataset_options *options, struct dataset *ret,
                      uint64_t *unusable, struct fault *fault);
 

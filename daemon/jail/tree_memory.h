@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* How much memory the processes of a job take together, on hosts without a control group to tell it. */
+/* How much memory the processes of a job take together, on hosts without a control group to tell
+ * it. */
 
 #include <poll.h>
 #include <stdbool.h>
