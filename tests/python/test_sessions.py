@@ -232,7 +232,8 @@ def test_a_sample_as_inspect_runs_it(sandbox, daemon, tmp_path):
         await environment.write_file("binary", b"\xff")
         with pytest.raises(UnicodeDecodeError):
             await environment.read_file("binary")
-        with pytest.raises(OSError, match="No space left"):
+        # A directory of the host's has no size, but its files have one.
+        with pytest.raises(OSError, match="No space left" if daemon.has_view() else "File too large"):
             await environment.write_file("large", bytes(5 * MIB))
         with pytest.warns(UserWarning, match="one user"):
             await environment.exec(["true"], user="root")
@@ -264,6 +265,8 @@ def test_what_the_sandbox_refuses(sandbox, tmp_path):
 
 
 def test_a_missing_file_is_missing_on_a_full_disk_too(daemon):
+    if not daemon.has_view():
+        pytest.skip("without the layer mount_namespace no directory of a session is ever full")
     with rubricd.connect(str(daemon.socket)) as grader, grader.session(limits={"disk_bytes": 1 << 20}) as session:
         session.exec(["sh", "-c", "cat /dev/zero >big; true"])
         with pytest.raises(FileNotFoundError, match="'nope'"):
