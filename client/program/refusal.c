@@ -20,8 +20,10 @@ static const char *behind(const char *message, const char *path)
 static bool tell_limit(const char *message, const struct program_options *options, char *out,
                        size_t size)
 {
+    if (strncmp(message, limits_path, strlen(limits_path)) != 0)
+        return false;
     const char *name = message + strlen(limits_path), *colon = strstr(name, ": ");
-    if (strncmp(message, limits_path, strlen(limits_path)) != 0 || !colon)
+    if (!colon)
         return false;
     if (options->time && behind(message, "job.limits.wall_clock"))
         (void)snprintf(out, size, "--time%s", colon);
