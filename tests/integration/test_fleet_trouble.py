@@ -5,7 +5,9 @@ over, and each job has its one result."""
 import json
 import os
 import shutil
+import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import DEADLINE, RUBRICCTL, wait_until
@@ -297,21 +299,27 @@ def test_a_job_that_the_queue_keeps_for_nobody(fleet, tmp_path):
     with fleet.server.connect() as nats:
         wait_until(lambda: len(nats.counts("jobs")) == 1, "the job is queued")
         wait_until(lambda: nats.ask("CONSUMER.INFO.rubricd-jobs.r-p10").get("num_pending") == 1, "the run has a consumer")
-    fleet.server.stop()
-    (messages,) = fleet.server.directory.glob("js/jetstream/*/streams/rubricd-jobs/msgs")
-    shutil.copytree(messages, tmp_path / "before")
-    fleet.server.start()
-    with fleet.server.connect() as nats:
-        nats.pull("r-p10", b"+ACK")
-        wait_until(lambda: not nats.counts("jobs"), "the job is acknowledged")
-    fleet.server.stop()
-    shutil.rmtree(messages)
-    shutil.copytree(tmp_path / "before", messages)
-    fleet.server.start()
-    with fleet.server.connect() as nats:
-        assert len(nats.counts("jobs")) == 1, "the job is there again"
-        info = nats.ask("CONSUMER.INFO.rubricd-jobs.r-p10")
-        assert (info["num_pending"], info["num_ack_pending"], info["ack_floor"]["stream_seq"]) == (0, 0, 1), info
+    # The front would notice five seconds after it lost the connection, and these steps may take longer.
+    (front,) = map(int, Path(f"/proc/{batch.pid}/task/{batch.pid}/children").read_text().split())
+    os.kill(front, signal.SIGSTOP)
+    try:
+        fleet.server.stop()
+        (messages,) = fleet.server.directory.glob("js/jetstream/*/streams/rubricd-jobs/msgs")
+        shutil.copytree(messages, tmp_path / "before")
+        fleet.server.start()
+        with fleet.server.connect() as nats:
+            nats.pull("r-p10", b"+ACK")
+            wait_until(lambda: not nats.counts("jobs"), "the job is acknowledged")
+        fleet.server.stop()
+        shutil.rmtree(messages)
+        shutil.copytree(tmp_path / "before", messages)
+        fleet.server.start()
+        with fleet.server.connect() as nats:
+            assert len(nats.counts("jobs")) == 1, "the job is there again"
+            info = nats.ask("CONSUMER.INFO.rubricd-jobs.r-p10")
+            assert (info["num_pending"], info["num_ack_pending"], info["ack_floor"]["stream_seq"]) == (0, 0, 1), info
+    finally:
+        os.kill(front, signal.SIGCONT)
     worker.start()
     read_until(batch.stderr, "run r: j0 is queued again: the NATS server has kept it, though it was acknowledged, and")
     assert batch.wait(DEADLINE) == 0
