@@ -39,6 +39,7 @@ def tokens(got, expected):
     return re.split(rb"[ \t\n\v\f\r]+", b" " + got + b" ") == re.split(rb"[ \t\n\v\f\r]+", b" " + expected + b" ")
 
 
+EPSILON = sys.float_info.epsilon
 PLAIN = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.I)
 
 
@@ -49,9 +50,24 @@ def as_float(word, pattern=PLAIN):
 def close(got, expected, absolute, relative):
     if math.isnan(got) or math.isnan(expected):
         return math.isnan(got) and math.isnan(expected)
-    if math.isinf(got) or math.isinf(expected):
-        return got == expected
-    return abs(got - expected) <= max(absolute, relative * abs(expected)) + 1e-15
+    if math.isinf(got) or math.isinf(expected):  # or too large for a double
+        return False
+    most = max(absolute, relative * abs(expected))
+    return most > 0 and abs(got - expected) <= most + EPSILON * abs(got) + EPSILON * abs(expected)
+
+
+def equal(got, expected):
+    """Whether two numbers are, to the last digit."""
+    try:
+        got, expected = (Decimal(word.decode()) for word in (got, expected))
+    except InvalidOperation:  # an exponent beyond all bounds
+        return False
+    return got.is_finite() and got == expected
+
+
+def is_inf(got, expected):
+    """Whether both are infinities of one sign, and say so."""
+    return all(b"i" in word.lower() for word in (got, expected)) and float(got) == float(expected)
 
 
 def floats(absolute, relative):
@@ -61,7 +77,9 @@ def floats(absolute, relative):
             return False
         for mine, theirs in zip(left, right):
             a, b = as_float(mine), as_float(theirs)
-            if mine != theirs and (a is None or b is None or not close(a, b, absolute, relative)):
+            if mine == theirs:
+                continue
+            if a is None or b is None or not (equal(mine, theirs) or is_inf(mine, theirs) or close(a, b, absolute, relative)):
                 return False
         return True
 

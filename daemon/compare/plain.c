@@ -9,15 +9,17 @@
  *                    line feed, vertical tab, form feed, carriage return). testlib's wcmp.
  *   float:ABS,REL    as tokens, but where both words are numbers (decimal, with an optional
  *                    exponent, inf or nan) their distance may be ABS, or REL times the expected
- *                    one. Both are read as doubles. nan equals nan, and an infinity one of its
- *                    sign. As testlib's doubleCompare() does, it forgives 1e-15 more, so that
- *                    a distance of just ABS passes however it was rounded. */
+ *                    one. Where that is 0, they are equal to the last digit. Otherwise both are
+ *                    read as doubles, and the distance may be as much more as these are rounded, so
+ *                    that one of just ABS passes. (testlib's doubleCompare() forgives 1e-15 more,
+ *                    which is all that there is where tiny numbers are expected.) nan equals nan,
+ *                    and inf an inf of its sign; a number too large for a double is none. */
 #include "number.h"
 #include "rules.h"
 
+#include <float.h>
 #include <math.h>
 
-#define SLACK 1e-15
 #define BLANKS " \t\n\v\f\r"
 
 static int differ(struct mismatch *ret, const char *why, struct span got, struct span expected)
@@ -127,12 +129,16 @@ static bool within(const struct tolerance *tolerance, struct span got, struct sp
     struct number mine, theirs;
     if (!number_parse(got, NUMBER_PLAIN, &mine) || !number_parse(expected, NUMBER_PLAIN, &theirs))
         return false;
+    if (mine.kind != NUMBER_FINITE || theirs.kind != NUMBER_FINITE)
+        return mine.kind == theirs.kind &&
+               (mine.kind == NUMBER_NAN || mine.negative == theirs.negative);
+    if (number_equal(&mine, &theirs))
+        return true;
     double a = number_double(&mine), b = number_double(&theirs);
-    if (isnan(a) || isnan(b))
-        return isnan(a) && isnan(b);
-    if (isinf(a) || isinf(b))
-        return a == b;
-    return fabs(a - b) <= fmax(tolerance->absolute, tolerance->relative * fabs(b)) + SLACK;
+    double most = fmax(tolerance->absolute, tolerance->relative * fabs(b));
+    if (most == 0 || isinf(a) || isinf(b))
+        return false;
+    return fabs(a - b) <= most + DBL_EPSILON * fabs(a) + DBL_EPSILON * fabs(b);
 }
 
 /* TOLERANCE is NULL if equal words are wanted. */

@@ -155,24 +155,50 @@ static void test_float(void **state)
 {
     (void)state;
     static const struct rule_case cases[] = {
-        EQUAL("1.0000009 x", "1 x"), EQUAL("1000001", "1000000"), /* 1e-6 of it */
-        EQUAL("0.300001", "0.3"),                                 /* just the tolerance */
-        EQUAL("nan", "NaN"),         EQUAL("inf 1e999", "Infinity inf"),
-        EQUAL("1e3", "1000.0"),      EQUAL("1e-999999999999", "0"),
-        DIFFERENT("1.0000021", "1"), DIFFERENT("1000003", "1000000"),
-        DIFFERENT("inf", "-inf"),    DIFFERENT("inf", "1"),
-        DIFFERENT("1e308", "inf"),   DIFFERENT("nan", "1"),
-        DIFFERENT("1", "nan"),       DIFFERENT("x", "y"),
-        DIFFERENT("1x", "1"),        DIFFERENT("0x10", "16"),
-        DIFFERENT("1_000", "1000"),  DIFFERENT("\xD9\xA1", "1"),
+        EQUAL("1.0000009 x", "1 x"),
+        EQUAL("1000001", "1000000"), /* 1e-6 of it */
+        EQUAL("0.300001", "0.3"),    /* just the tolerance */
+        EQUAL("nan", "NaN"),
+        EQUAL("inf -inf", "Infinity -INF"),
+        EQUAL("1e3", "1000.0"),
+        EQUAL("1e-999999999999", "0"),
+        DIFFERENT("1.0000021", "1"),
+        DIFFERENT("1000003", "1000000"),
+        DIFFERENT("inf", "-inf"),
+        DIFFERENT("inf", "1"),
+        DIFFERENT("1e308", "inf"),
+        DIFFERENT("nan", "1"),
+        DIFFERENT("1", "nan"),
+        DIFFERENT("x", "y"),
+        DIFFERENT("1x", "1"),
+        DIFFERENT("0x10", "16"),
+        DIFFERENT("1_000", "1000"),
+        DIFFERENT("\xD9\xA1", "1"),
         DIFFERENT("1 2", "1"),
+        /* Numbers beyond doubles. */
+        EQUAL("10e308", "1e309"),
+        DIFFERENT("inf", "1e309"),
+        DIFFERENT("1e999", "inf"),
+        DIFFERENT("2e309", "1e309"),
+        DIFFERENT("-1e999", "-inf"),
+        DIFFERENT("1.7e308", "-1.7e308"),
     };
     check("float:1e-6,1e-6", cases, ARRAY_SIZE(cases));
     static const struct rule_case strict[] = {
         EQUAL("1.0", "1"),
+        EQUAL("0e9", "-0.0"),
         DIFFERENT("1.00001", "1"),
+        DIFFERENT("0", "1e-15"),
+        DIFFERENT("123456789012345678901", "123456789012345678902"),
     };
     check("float:0,0", strict, ARRAY_SIZE(strict));
+    static const struct rule_case relative[] = {
+        EQUAL("6.62607e-34", "6.62607015e-34"),
+        DIFFERENT("0", "6.62607015e-34"),
+        DIFFERENT("-5e-16", "1.602176634e-19"),
+        DIFFERENT("1e-330", "3e-330"),
+    };
+    check("float:0,1e-6", relative, ARRAY_SIZE(relative));
 }
 
 static void test_livecodebench(void **state)
