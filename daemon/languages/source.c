@@ -256,6 +256,19 @@ static void take_outer_word(struct scan *scan, struct classes *classes)
     }
 }
 
+/* Whether parameters that begin with the next token may be those of the `main` that Java runs. */
+static bool takes_strings(struct scan ahead)
+{
+    enum token token;
+    do
+        token = next(&ahead);
+    while (token == TOKEN_WORD && strcmp(ahead.word, "final") == 0);
+    if (token == TOKEN_WORD && strcmp(ahead.word, "java") == 0 && take_if(&ahead, '.') &&
+        take_name(&ahead) && take_if(&ahead, '.'))
+        token = next(&ahead);
+    return token == TOKEN_WORD && strcmp(ahead.word, "String") == 0;
+}
+
 static void take_inner_word(const struct scan *scan, struct classes *classes)
 {
     static const char *const statics[] = {"static", "JvmStatic", NULL};
@@ -265,7 +278,7 @@ static void take_inner_word(const struct scan *scan, struct classes *classes)
     if (strcmp(scan->word, "main") != 0 || classes->before < BEFORE_VOID || !take_if(&ahead, '('))
         return;
     bool is_java = classes->before == BEFORE_VOID;
-    if (is_java ? classes->is_static && classes->depth == 1
+    if (is_java ? classes->is_static && classes->depth == 1 && takes_strings(ahead)
                 : classes->is_static || (classes->is_object && classes->depth == 1))
         keep(classes->was_public ? classes->public_main : classes->main, classes->current);
     else

@@ -43,6 +43,12 @@ static void test_main(void **state)
     (void)state;
     assert_class("class A {} class B { static void main(String[] a) {} }", "B");
     assert_class("class A { int main; } class B { static void main (String[] a) {} }", "B");
+    assert_class(
+        "class A { static void main(Scanner s) {} } class B { static void main(String... a) {} }",
+        "B");
+    assert_class("class A { static void main() {} static void main(final java.lang.String[] a) {} "
+                 "} class B {}",
+                 "A");
     assert_class("object Run { def main(a: Array[String]): Unit = {} }", "Run");
     assert_class("case class P(x: Int)\nobject Go extends App { println(1) }", "Go");
     assert_class("class A {} class B {}", "A");
