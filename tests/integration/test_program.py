@@ -147,6 +147,7 @@ def test_typescript_knows_the_names_of_node(client):
         ("import * as fs from 'fs';\nconst n: number = Number(fs.readFileSync(0, 'utf8'));\nconsole.log(n * 2);", "pass"),
         ("const fs = require('fs');\nprocess.stdout.write(String(2 * Number(fs.readFileSync(0, 'utf8'))));", "pass"),
         ("declare var require: any;\nconsole.log(2 * Number(require('fs').readFileSync(0, 'utf8')));", "pass"),
+        ("setImmediate(() => console.log([42, 1].at(-2)!.toString().replaceAll('0', '')));", "pass"),
         ("const n: number = require('fs').readFileSync(0, 'utf8');\nconst text: string = 5;", "compile_error"),
         ("import * as none from 'nonesuch';\nconsole.log(none);", "compile_error"),
     ):
@@ -611,6 +612,7 @@ def test_calls_that_are_right(client, code, args, expected):
         ("def f(): return {'a': 1, 'b': 2}", {"a": 1}, "wrong_answer", "the values differ"),
         ("def f(): return (1 << 53) + 1", 9007199254740992.0, "wrong_answer", "the values differ"),
         ("def f(): return float('nan')", 1, "wrong_answer", "the value is none that JSON has"),
+        ("def f(): return chr(0xd800)", "x", "wrong_answer", "the value"),
         ("import os\ndef f(): os._exit(0)", 1, "wrong_answer", "the function gave back nothing"),
         ("def f(): return {1}", [1], "runtime_error", "JSON has no value of type set"),
         ("def g(): return 1", 1, "runtime_error", "the program has no function f"),
@@ -625,6 +627,12 @@ def test_calls_that_are_wrong(client, code, expected, verdict, words):
     test = result["tests"][0]
     told = test.get("difference", {}).get("why", "") + test.get("stderr", "") + detail(result)
     assert words in told
+
+
+def test_a_value_of_a_call_takes_no_more_bytes_than_it_has(client):
+    """Nearly as many as `output_bytes` has room for by default."""
+    for code, expected in (("'\u00e9' * 130000", "\u00e9" * 130000), ("[1] * 131000", [1] * 131000)):
+        assert client.run(call(f"def f(): return {code}", ([], expected)))["verdict"] == "pass", code
 
 
 def test_a_call_has_two_values_that_are_right(client):
