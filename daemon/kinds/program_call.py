@@ -6,6 +6,7 @@ the program prints goes nowhere: stdout is for the value alone. The value that i
 
 import json
 import os
+import re
 import sys
 import types
 
@@ -44,11 +45,29 @@ def write(fd, data):
         data = data[os.write(fd, data) :]
 
 
+def with_reals(value):
+    """Exchanges integers beyond the 64 bits of the daemon's for equal real numbers, where there are such."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        try:
+            return float(value) if float(value) == value else value
+        except OverflowError:
+            return value
+    if isinstance(value, (list, tuple)):
+        return [with_reals(item) for item in value]
+    if isinstance(value, dict):
+        return {name: with_reals(item) for name, item in value.items()}
+    return value
+
+
 def dump(value):
     """Returns the answer in as few bytes as there are, for the limit of output counts them."""
     form = {"default": plain, "separators": (",", ":")}
+    text = json.dumps({"value": value}, ensure_ascii=False, **form)
+    if re.search(r"\d{19}", text):
+        value = with_reals(value)
+        text = json.dumps({"value": value}, ensure_ascii=False, **form)
     try:
-        return json.dumps({"value": value}, ensure_ascii=False, **form).encode()
+        return text.encode()
     except UnicodeEncodeError:  # a surrogate alone, which only an escape can be
         return json.dumps({"value": value}, **form).encode()
 

@@ -596,6 +596,7 @@ def call(code, *tests, **fields):
         ("from dataclasses import dataclass\n@dataclass\nclass P:\n x: int\ndef f(): return P(3).x", [], 3),
         ("if __name__ == '__main__': raise SystemExit(1)\ndef f(): return 1 << 53", [], 1 << 53),
         ("import sys\ndef f(): return sys.stdin.read()", [], ""),
+        ("def f(): return 1 << 63, {'k': [-10 ** 20]}", [], [9223372036854775808.0, {"k": [-1e20]}]),
     ],
 )
 def test_calls_that_are_right(client, code, args, expected):
@@ -613,6 +614,8 @@ def test_calls_that_are_right(client, code, args, expected):
         ("def f(): return (1 << 53) + 1", 9007199254740992.0, "wrong_answer", "the values differ"),
         ("def f(): return float('nan')", 1, "wrong_answer", "the value is none that JSON has"),
         ("def f(): return chr(0xd800)", "x", "wrong_answer", "the value"),
+        ("def f(): return (1 << 63) + 1", 9223372036854775808.0, "wrong_answer", "the value is none that JSON has"),
+        ("def f(): return 10 ** 400", 1.0, "wrong_answer", "the value is none that JSON has"),
         ("import os\ndef f(): os._exit(0)", 1, "wrong_answer", "the function gave back nothing"),
         ("def f(): return {1}", [1], "runtime_error", "JSON has no value of type set"),
         ("def g(): return 1", 1, "runtime_error", "the program has no function f"),
