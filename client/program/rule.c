@@ -12,7 +12,7 @@
 #define FLOAT_PREFIX "float:"
 
 static const char *const rules[] = {
-    "exact", "lines", "tokens", FLOAT_PREFIX "ABS,REL", "livecodebench", "apps", "codecontests",
+    "exact", "lines", "tokens", "float:ABS,REL", "livecodebench", "apps", "codecontests",
 };
 
 /* Whether TEXT begins with a tolerance and END behind it. */

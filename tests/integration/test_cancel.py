@@ -4,6 +4,7 @@
 import grp
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -101,11 +102,15 @@ def test_a_running_job(daemon, client, bench):
 
 
 def test_asking_twice_gets_one_answer(client, bench):
-    """The second request arrives while the daemon is still killing the job."""
+    """The second request arrives while the daemon is still killing the job: its jail says later that it is dead."""
     client.submit("a", bench.job(SLEEPING))
     assert client.recv()["type"] == "started"
+    (jail,) = (slot["jail_pid"] for slot in client.status()["slots"] if slot["state"] == "busy")
+    os.kill(jail, signal.SIGSTOP)
     message = b'{"type": "cancel", "id": "a"}'
     client.send_bytes((len(message).to_bytes(4, "big") + message) * 3)
+    client.ping()  # it has read them
+    os.kill(jail, signal.SIGCONT)
     assert client.recv() == error("cancelled", "cancelled while running", id="a", job_no=1)
     client.ping()
 
