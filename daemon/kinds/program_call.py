@@ -62,14 +62,15 @@ def with_reals(value):
 def dump(value):
     """Returns the answer in as few bytes as there are, for the limit of output counts them."""
     form = {"default": plain, "separators": (",", ":")}
-    text = json.dumps({"value": value}, ensure_ascii=False, **form)
+    text = json.dumps(value, ensure_ascii=False, **form)
     if re.search(r"\d{19}", text):
         value = with_reals(value)
-        text = json.dumps({"value": value}, ensure_ascii=False, **form)
+        text = json.dumps(value, ensure_ascii=False, **form)
     try:
-        return text.encode()
+        data = text.encode()
     except UnicodeEncodeError:  # a surrogate alone, which only an escape can be
-        return json.dumps({"value": value}, **form).encode()
+        data = json.dumps(value, **form).encode()
+    return b'{"value": ' + data + b"}"
 
 
 def main():
