@@ -38,8 +38,8 @@ static json_t *limit_value(enum limit limit, uint64_t value)
     return json_integer((json_int_t)(limit_is_time(limit) ? value / 1000 : value));
 }
 
-/* Whoever forgets the unit of 256M would see the program die by a signal. A daemon takes what is
- * less: it cannot know what there is to start. */
+/* With less, which is what 256M without its unit means, a program dies by a signal as it starts.
+ * The daemon accepts less, since it cannot know what a job starts. */
 #define MEMORY_MIN LIMIT_MIB
 
 static int add_limit(json_t *limits, const char *text, struct fault *fault)

@@ -58,8 +58,8 @@ static enum exit_status show_result(const struct message *answer, const json_t *
     return is_kept ? ending_status(&ending, no_fail) : STATUS_USAGE;
 }
 
-/* Whether the job was refused for what the options say. A language that is known and not installed
- * is none of their mistakes. */
+/* Whether the daemon refused the job for what the options say. A language that it knows and the
+ * host lacks is no mistake in them. */
 static bool is_wrong_usage(const struct message *error)
 {
     const char *code = message_text(error, "code"), *message = message_text(error, "message");

@@ -62,8 +62,9 @@ static inline bool task_is_program(const struct task *task)
     return task->tests != NULL;
 }
 
-/* Whether the tests of TASK, which are texts in Python, have no word by which any of them could
- * fail on purpose. What they say in a comment counts, so false is no promise. */
+/* Whether no text of TASK's tests, which are in Python, contains a word that makes a test fail,
+ * such as `assert`. Words in comments count as well, so tests may assert nothing though this is
+ * false. */
 bool task_asserts_nothing(const struct task *task);
 
 /* Keeps VALUE, of which the task then borrows. Returns it; NULL when memory runs out. */

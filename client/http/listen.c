@@ -114,8 +114,7 @@ int listen_open(const struct listen_address *address, unsigned mode, int *ret, s
     errno = error;
     if (ok && local)
         ok = chmod(address->of.local.sun_path, mode) == 0;
-    if (ok) /* otherwise errno says what failed */
-        refuse_descriptors(fd);
+    refuse_descriptors(fd);
     if (!ok || listen(fd, SOMAXCONN) < 0) {
         error = errno;
         listen_print(address, text);

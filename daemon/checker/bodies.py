@@ -2,8 +2,8 @@
 """What the body of a class statement of the tests defines stays the tests', though a base or metaclass of the code's
 makes the class: it may add attributes, and replaces none.
 
-What makes the class can also exchange an attribute later. So methods, properties and plain data of the class are read
-here. Of an instance the code says what data it has."""
+The base or metaclass can also exchange an attribute later. So the judge reads methods, properties and plain data of the
+class here, and does not ask the code. It asks the code which data an instance has."""
 
 import describe
 import gates

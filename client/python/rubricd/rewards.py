@@ -133,7 +133,7 @@ def rubric_async(task_class: str, bench_root: Optional[str] = None) -> AsyncRewa
 
 
 def _read_json(text: Any, place: str) -> Any:
-    """Returns what TEXT says, or TEXT itself if it is none. Raises ValueError that names its PLACE."""
+    """Decodes TEXT, a string of JSON; returns any other value as it is. Raises ValueError, which names PLACE."""
     try:
         return json.loads(text) if isinstance(text, str) else text
     except ValueError as error:
