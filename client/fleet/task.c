@@ -310,12 +310,16 @@ static void on_started(struct lane_job *job)
 void task_run(struct task *task)
 {
     char why[128];
+    if (task->is_cancelled) {
+        task_settle(task, "+TERM", TASK_CANCELLED);
+        return;
+    }
     task_enter(task, TASK_RUNNING);
     task->job.started = on_started;
     task->job.answered = on_answered;
     task->job.lost = on_lost;
     task->job.tests = task->tests_ref ? &task->tests : NULL;
-    int r = task->is_unwanted || task->is_cancelled
+    int r = task->is_unwanted
                 ? -ENOTCONN
                 : lane_submit(task->lane, &task->job, task->body.data, task->body.length);
     if (r == -EMSGSIZE) {

@@ -329,31 +329,48 @@ def test_a_job_that_the_queue_keeps_for_nobody(fleet, tmp_path):
 # --- the order of messages -----------------------------------------------------------------------
 
 
-def test_a_cancel_that_overtakes_its_job(fleet, tmp_path):
-    """The worker hears that the run no longer wants the job before it has the job. It does not run it. A job of the same
-    id that is submitted later, it runs."""
+def is_job(subject):
+    return subject.startswith("rubricd.jobs.")
+
+
+def is_answer(subject):
+    return not subject.startswith("rubricd.")
+
+
+@pytest.mark.parametrize("held, is_on_its_way", [(is_job, False), (is_answer, True)], ids=["the job", "the answer to its mark"])
+def test_a_cancel_that_overtakes(fleet, held, is_on_its_way):
+    """The worker hears that the run no longer wants the job before it has the job, or while it stores that the job starts.
+    It does not run it. A job of the same id that is submitted later, it runs."""
     direct = fleet.server.url
     proxy = OvertakingServer(fleet.server.port)
     try:
         fleet.server.url = proxy.url
         fleet.add_host("a")
         fleet.server.url = direct
+        [daemon] = fleet.daemons
         job = {"kind": "sandbox", "argv": ["/bin/echo", "hi"]}
         serve = Serve(fleet)
-        with serve.connect() as client, fleet.server.connect() as nats:
+        with serve.connect() as client, daemon.connect() as look, fleet.server.connect() as nats:
 
             def counts():
                 return json.loads(nats.last("hosts", "rubricd.hosts.a"))
 
+            def running():
+                return sum(shown["running"] for shown in look.status()["clients"])
+
+            client.submit("long", {"kind": "sandbox", "argv": ["/bin/sleep", "600"], "limits": {"wall_clock": 300}})
+            wait_until(lambda: running() == 1, "a job runs")
+            proxy.hold(held)
             client.submit("j", job)
-            wait_until(lambda: proxy.held, "the job is on its way")
-            client.send({"type": "cancel", "id": "j"})
-            assert client.recv()["code"] == "cancelled"
-            wait_until(lambda: "rubricd.cancel" in proxy.passed, "the worker has the cancel")
+            wait_until(lambda: len(nats.counts("marks")) == 2 if is_on_its_way else proxy.held, "the other is on its way")
+            for id in ("j", "long"):
+                client.send({"type": "cancel", "id": id})
+                assert client.recv_answer(id)["code"] == "cancelled"
+            # Cancels arrive in turn: the worker has both.
+            wait_until(lambda: running() == 0, "the job that ran is cancelled")
             proxy.release()
-            wait_until(lambda: counts()["cancelled"] + counts()["done"] == 1, "the worker has had the job")
-            assert (counts()["cancelled"], counts()["done"]) == (1, 0)
-            assert nats.counts("marks") == {} and nats.counts("results") == {}
+            wait_until(lambda: counts()["cancelled"] == 2, "the other is over")
+            assert (counts()["done"], nats.counts("results")) == (0, {})
             assert client.run(job, "j")["stdout"] == "hi\n"
     finally:
         proxy.close()
