@@ -76,7 +76,9 @@ SHORT = [
     ("daemon", "running", "sendmsg", 1),
     ("client", "start", "writev", 1),
     ("daemon", "start", "open64", 1),
-    ("daemon", "start", "readlink", 2),  # where the warm jail is, once: without it the digest is another one
+    # Where the warm jail is: without it the digest is another one. What is looked at before depends on the host.
+    ("daemon", "start", "readlink", 1),
+    ("daemon", "start", "readlink", 2),
     ("jail", "start", "open64", 1),
     ("jail", "running", "recvmsg", 8),  # while a job runs
 ]
@@ -308,6 +310,7 @@ class Target:
 class Result:
     def __init__(self):
         self.outcomes, self.injected, self.unreached, self.complaints = collections.Counter(), 0, 0, []
+        self.idle = []
 
 
 def inject_running(target, role, phase, function, use, result):
@@ -462,6 +465,7 @@ def report(rows):
     total = Result()
     for (role, phase, function), result in rows.items():
         total.unreached += result.unreached
+        total.idle += [] if result.injected else [f"{role} {phase} {function}"]
         if result.injected == 0 and not result.complaints:
             continue
         numbers = " ".join(f"{result.outcomes[o] or '':>9}" for o in OUTCOMES)

@@ -194,7 +194,9 @@ for i in range(600):
     assert result["files_complete"] is False  # names too long to be looked at
 
 
-def test_many_directories(client):
+def test_many_directories(client, daemon):
+    if not daemon.has_view():
+        pytest.skip("without a file system of its own, a disk decides how long it takes to remove them")
     code = "import os\nopen('f', 'w').close()\nfor i in range(20000): os.mkdir(f'directory-{i}')"
     result = client.run({**python(code, collect=["f", "*.o"]), "limits": {"disk_bytes": 1 << 28}})
     assert_passed(result)

@@ -371,7 +371,9 @@ class RealJournal:
         )
         place = Path(f"/proc/{self.process.pid}/root{HERE}")
         wait_until(lambda: self.process.poll() is not None or place.exists(), "journald listens")
-        self.prefix = ["nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt", "--"]
+        # A namespace has the host's root, where that of the tests may be below it.
+        seen = f"/proc/{self.process.pid}"
+        self.prefix = ["nsenter", f"--mount={seen}/ns/mnt", f"--root={seen}/root", "--"]
 
     def entries(self, *matches):
         done = subprocess.run(

@@ -819,7 +819,9 @@ def test_expected_outputs_are_nowhere(client, daemon, checks):
             assert int(test["difference"]["got"].split()[2]) > 1 << 20
 
 
-def test_the_search_finds_what_is_there(client):
+def test_the_search_finds_what_is_there(client, daemon):
+    if not daemon.has_view():
+        pytest.skip("without a view, jobs see the host's files")
     secret = "SECRET-" + "0123456789abcdef" * 2
     result = client.run(program(SEARCH + f"\nkept = '{secret}'", [{"input": "", "output": secret}]))
     assert result["verdict"] == "pass", result["tests"]
