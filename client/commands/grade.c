@@ -179,14 +179,16 @@ static int put_report(const struct grade_options *options, const struct plan *pl
 static bool prepare(const struct grade_options *options, const struct plan *plan,
                     struct grading *grading, struct engine *engine)
 {
+    struct gradejob_policy policy = plan->policy;
+    policy.output = grade_preflight_output(&engine->session);
     const struct grade_preflight with = {
         .options = &plan->engine,
         .dataset = grading->dataset_name,
         .samples = options->samples,
-        .policy = plan->policy,
+        .policy = policy,
         .isolated_only = options->isolated_only,
     };
-    grading->preflight.policy = plan->policy;
+    grading->preflight.policy = policy;
     grading->isolated_only = options->isolated_only;
     if (options->no_preflight)
         return true;

@@ -311,14 +311,25 @@ static void tell(const struct grade_preflight *with, const struct preflight *pre
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-/* Returns the seconds that WHICH limits in the daemon's hello give to code; DEFAULT_S if they give
+/* Returns the limit KEY that WHICH limits in the daemon's hello give to jobs of KIND; NULL if they
  * none. */
-static double limit_of(const struct session *session, const char *which, double default_s)
+static const json_t *limit_in(const struct session *session, const char *which, const char *kind,
+                              const char *key)
 {
     const json_t *limits = json_object_get(session->host, "limits");
-    const json_t *of_kind = json_object_get(json_object_get(limits, which), "code_exec");
-    double limit_s = json_number_value(json_object_get(of_kind, "wall_clock"));
+    return json_object_get(json_object_get(json_object_get(limits, which), kind), key);
+}
+
+/* Returns the seconds that WHICH limits give to code; DEFAULT_S if they give none. */
+static double limit_of(const struct session *session, const char *which, double default_s)
+{
+    double limit_s = json_number_value(limit_in(session, which, "code_exec", "wall_clock"));
     return limit_s > 0 ? limit_s : default_s;
+}
+
+int64_t grade_preflight_output(const struct session *session)
+{
+    return json_integer_value(limit_in(session, "ceilings", "program", "output_bytes"));
 }
 
 double grade_preflight_default(const struct session *session)

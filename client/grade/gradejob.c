@@ -71,6 +71,8 @@ static bool put_program(json_t *job, const struct task *task, const char *langua
         ok = json_object_set_new(limits, "wall_clock", json_real(timeout_s)) == 0;
     if (ok && memory > 0)
         ok = json_object_set_new(limits, "memory_bytes", json_integer(memory)) == 0;
+    if (ok && policy->output > 0)
+        ok = json_object_set_new(limits, "output_bytes", json_integer(policy->output)) == 0;
     if (ok && json_object_size(limits) > 0)
         ok = put(job, "limits", limits);
     if (ok && task->compare)

@@ -129,6 +129,7 @@ int preflight_next(struct preflight *preflight, size_t *ret_task, json_t **ret_j
     const struct gradejob_policy policy = {
         .timeout_s = is_program ? preflight->policy.timeout_s : preflight->limit_max_s,
         .memory = preflight->policy.memory,
+        .output = preflight->policy.output,
         .shared = preflight->tasks[number].state == PREFLIGHT_SHARED,
         .language = preflight->policy.language,
     };

@@ -150,7 +150,7 @@ static bool set_limits(const struct lockdown *lockdown)
     rlim_t stack = lockdown->any_stack ? RLIM_INFINITY : STACK_BYTES;
     return (lockdown->any_address_space ||
             limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY])) &&
-           limit(most, RLIMIT_STACK, stack, stack) &&
+           limit(most, RLIMIT_STACK, stack, RLIM_INFINITY) && /* it counts as memory anyway */
            /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. */
            limit(most, RLIMIT_CPU, cpu, cpu + 1) && limit_signals(lockdown) &&
            limit(most, RLIMIT_NOFILE, of[LIMIT_OPEN_FILES], of[LIMIT_OPEN_FILES]) &&

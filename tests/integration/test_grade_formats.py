@@ -456,6 +456,20 @@ def test_codecontests(place):
     assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "pass@1:    1.0000")
 
 
+def test_outputs_may_have_what_the_daemon_grants_at_most(place):
+    """No data set bounds them, and the default is less than some tests expect."""
+    row = {
+        "name": "count",
+        "public_tests": {"input": ["60000"], "output": ["\n".join(map(str, range(60000)))]},
+        "solutions": {"language": [3], "solution": ["print(*range(int(input())), sep='\\n')"]},
+    }
+    talks = "import sys\nprint('x' * 300000, file=sys.stderr)\nprint(*range(int(input())), sep='\\n')"
+    endless = "while True: print('x' * 4096)"
+    samples = [{"name": "count", "solution": text} for text in (row["solutions"]["solution"][0], talks, endless)]
+    _, verdicts = place.grade([row], samples)
+    assert verdicts == ["pass", "pass", "output_limit"]
+
+
 def test_what_humaneval_would_not_take(place):
     """--list-formats says where code passes, or does not, that is judged otherwise in the data set's own project."""
     task = {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The stack of programs: languages that recurse on the system's stack have one that only the memory limit bounds."""
 
+import resource
 import shutil
 
 import pytest
@@ -116,7 +117,15 @@ int main() { return visit(0); }
 
 # Python's own stack is the usual one, for its programs run the same in an interpreter that waited.
 TELL = "import resource\nprint(*resource.getrlimit(resource.RLIMIT_STACK))\n"
-USUAL = [{"input": "", "output": f"{8 << 20} {8 << 20}\n"}]
+USUAL = [{"input": "", "output": f"{8 << 20} {resource.getrlimit(resource.RLIMIT_STACK)[1]}\n"}]
+# As many programs of contests begin.
+RAISE = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_STACK, (0x10000000, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+resource.setrlimit(resource.RLIMIT_STACK, (0x10000000, 0x10000000))
+sys.setrecursionlimit(0x100000)
+print(1)
+"""
 
 
 @pytest.fixture(name="client")
@@ -166,3 +175,8 @@ def test_a_program_with_an_interactor_has_such_a_stack(client):
 
 def test_other_languages_have_the_usual_stack(client):
     assert run(client, "python", TELL, USUAL)["verdict"] == "pass"
+
+
+def test_a_program_may_ask_for_more(client):
+    result = run(client, "python", RAISE, [{"input": "", "output": "1\n"}])
+    assert result["verdict"] == "pass", result
