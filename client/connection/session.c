@@ -115,8 +115,17 @@ int session_embed(const char *config, long slots, const char *set, struct sessio
     return r < 0 ? r : session_adopt(fd, daemon, "a private rubricd", ret, fault);
 }
 
+/* Forgets what the daemon said when it ended the connection. */
+static void drop_bye(struct session *session)
+{
+    free(session->bye);
+    free(session->bye_message);
+    session->bye = session->bye_message = NULL;
+}
+
 void session_disconnect(struct session *session)
 {
+    drop_bye(session); /* it explains the end of no other connection */
     session->fd = close_fd(session->fd);
     session->read_ended = session->write_ended = false;
     (void)evbuffer_drain(session->in, evbuffer_get_length(session->in));
@@ -144,8 +153,7 @@ void session_deinit(struct session *session)
     free(session->where);
     free(session->version);
     json_decref(session->host);
-    free(session->bye);
-    free(session->bye_message);
+    drop_bye(session);
     message_tail_deinit(&session->tail);
     *session = (struct session)SESSION_NULL;
 }
@@ -352,8 +360,7 @@ static int take_payload(struct session *session, struct bytes *ret, struct fault
 static void keep_bye(struct session *session, const struct message *bye)
 {
     const char *text = message_text(bye, "message");
-    free(session->bye);
-    free(session->bye_message);
+    drop_bye(session);
     session->bye = strdup(message_text(bye, "reason"));
     session->bye_message = text ? strdup(text) : NULL;
 }

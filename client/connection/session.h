@@ -66,7 +66,7 @@ int session_greet(struct session *session, struct fault *fault);
  * error, -EPROTO if it is another message or protocol, both with FAULT; -ENOMEM. */
 int session_take_hello(struct session *session, const struct message *hello, struct fault *fault);
 
-/* Closes the connection and discards all unsent and unread bytes. */
+/* Closes the connection, discards all unsent and unread bytes, and forgets a `bye`. */
 void session_disconnect(struct session *session);
 
 /* Connects to the same socket again; the hello is still to come. Negative errno with FAULT. */

@@ -5,6 +5,8 @@
 #include "options.h"
 #include "server.h"
 
+#include "client/terminal/text.h"
+
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -180,6 +182,7 @@ int main(int argc, char **argv)
     struct http_arguments arguments = {.config = NULL};
     struct http_settings settings = HTTP_SETTINGS_NULL;
     int status = EX_OK;
+    complain_as("rubricd-http");
     (void)signal(SIGPIPE, SIG_IGN);
     (void)prctl(PR_SET_DUMPABLE, 0); /* the tokens' digests are in memory */
     if (http_options_parse(argc, argv, &arguments) < 0)

@@ -233,6 +233,13 @@ void text_put_coloured(FILE *out, const char *colour, const char *text)
         (void)fputs("\033[0m", out);
 }
 
+static const char *complaining = "rubricctl";
+
+void complain_as(const char *program)
+{
+    complaining = program;
+}
+
 void complain(const char *format, ...)
 {
     _cleanup_free_ char *message = NULL;
@@ -249,7 +256,7 @@ void complain(const char *format, ...)
     FILE *out = open_memstream(&line, &length);
     if (!out)
         return;
-    (void)fputs("rubricctl: ", out);
+    (void)fprintf(out, "%s: ", complaining);
     text_put(out, message, (size_t)n);
     (void)fputc('\n', out);
     if (fclose(out) == 0)

@@ -61,6 +61,9 @@ const char *text_tail(const char *text, size_t n, size_t lines, size_t bytes, si
 /* Writes TEXT as text_put() does, in COLOUR, a parameter of SGR; NULL: none. */
 void text_put_coloured(FILE *out, const char *colour, const char *text);
 
+/* Has complain() begin with the name PROGRAM (borrowed) instead of "rubricctl". */
+void complain_as(const char *program);
+
 /* Writes "rubricctl: ", the message as text_put() does, and a newline to stderr, in one piece. */
 _printf_(1, 2) void complain(const char *format, ...);
 

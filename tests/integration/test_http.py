@@ -263,6 +263,31 @@ def test_a_daemon_that_goes_and_comes(start_daemon, tmp_path):
         assert gateway.stop() == 0
 
 
+def test_the_log_says_why_each_daemon_was_lost(start_daemon, tmp_path):
+    """One is drained, the next is killed: no words of the first explain that."""
+    daemon = start_daemon()
+    gateway = Gateway(tmp_path, daemon.socket)
+
+    def lost():
+        return [line for line in gateway.log().splitlines() if "lost the daemon" in line]
+
+    try:
+        wait_until(lambda: gateway.get("/healthz")[0] == 200, "the gateway is connected")
+        assert daemon.stop() == 0
+        wait_until(lambda: len(lost()) == 1, "the gateway has lost the daemon")
+        again = Daemon(daemon.directory, *COLD)
+        wait_until(lambda: gateway.get("/healthz")[0] == 200, "the gateway is connected again")
+        again.process.kill()
+        again.process.wait()
+        wait_until(lambda: len(lost()) == 2, "the gateway has lost the daemon once more")
+        assert lost() == [
+            "rubricd-http: lost the daemon: rubricd ended the connection: draining: the daemon stops",
+            "rubricd-http: lost the daemon: rubricd closed the connection",
+        ]
+    finally:
+        assert gateway.stop() == 0
+
+
 def test_a_stream_outlives_the_daemon(start_daemon, tmp_path):
     """Each line gets one answer, whatever becomes of the daemon."""
     daemon = start_daemon()

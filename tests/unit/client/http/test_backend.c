@@ -31,6 +31,7 @@ struct fixture {
     int listener, peer;
     struct asker asker;
     unsigned told;
+    bool greeted;
     bool answered;
     char why[MESSAGE_SIZE];
 };
@@ -82,11 +83,21 @@ static void on_greeted(_unused_ const struct message *hello, void *userdata)
     *(bool *)userdata = true;
 }
 
+/* Accepts the backend, and greets it. */
+static void greet(struct fixture *f)
+{
+    f->greeted = false;
+    f->peer = accept(f->listener, NULL, NULL);
+    assert_true(f->peer >= 0);
+    say(f, HELLO);
+    while (!f->greeted)
+        turn(f);
+}
+
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    bool greeted = false;
     assert_non_null(f);
     strcpy(f->directory, "/tmp/backend.XXXXXX");
     assert_non_null(mkdtemp(f->directory));
@@ -101,14 +112,10 @@ static int set_up(void **state)
                                       .patience_ms = 1000 * 1000,
                                       .jobs_per_feeder = 1,
                                       .greeted = on_greeted,
-                                      .userdata = &greeted};
+                                      .userdata = &f->greeted};
     assert_int_equal(backend_new(&host, &f->backend), 0);
     assert_int_equal(backend_connect(f->backend), 0);
-    f->peer = accept(f->listener, NULL, NULL);
-    assert_true(f->peer >= 0);
-    say(f, HELLO);
-    while (!greeted)
-        turn(f);
+    greet(f);
     f->asker.told = on_told;
     *state = f;
     return 0;
@@ -120,7 +127,8 @@ static int tear_down(void **state)
     late_s = 0;
     (void)backend_free(f->backend);
     event_base_free(f->base);
-    (void)close(f->peer);
+    if (f->peer >= 0)
+        (void)close(f->peer);
     (void)close(f->listener);
     (void)unlink(f->path);
     (void)rmdir(f->directory);
@@ -165,12 +173,38 @@ static void test_a_daemon_that_does_not_answer(void **state)
     assert_string_equal(f->why, "the daemon does not answer");
 }
 
+/* Loses the daemon while a question waits, which is told WHY. */
+static void lose(struct fixture *f, const char *why)
+{
+    unsigned told = f->told;
+    backend_ask(f->backend, ASK_PING, &f->asker);
+    turn(f);
+    hear(f);
+    assert_int_equal(close(f->peer), 0);
+    while (f->told == told)
+        turn(f);
+    assert_string_equal(f->why, why);
+}
+
+/* What a daemon said when it went explains no loss of the next one. */
+static void test_each_daemon_has_its_own_words(void **state)
+{
+    struct fixture *f = *state;
+    say(f, "{\"type\":\"bye\",\"reason\":\"draining\",\"message\":\"the daemon stops\"}");
+    lose(f, "rubricd ended the connection: draining: the daemon stops");
+    turn(f); /* it connects again */
+    greet(f);
+    lose(f, "rubricd closed the connection");
+    f->peer = -1;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_a_late_loop_does_not_blame_the_daemon),
         TEST(test_a_daemon_that_does_not_answer),
+        TEST(test_each_daemon_has_its_own_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
