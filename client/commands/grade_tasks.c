@@ -16,31 +16,53 @@ const char *grade_tasks_name(const char *path)
     return strcmp(path, "-") == 0 ? "stdin" : path;
 }
 
-/* Records that cannot be used, and how often the last complaint was the same. */
+/* Kinds of complaints that are told apart; each record of a further one is named. */
+#define KINDS_MAX 16
+
+/* Records that cannot be used, and how many there are of each kind. */
 struct complaints {
-    uint64_t unusable, same;
-    char last[FAULT_MAX];
+    uint64_t unusable;
+    size_t kinds;
+    struct {
+        uint64_t count;
+        char why[FAULT_MAX];
+    } of[KINDS_MAX];
 };
 
-static void tell_of_same(const struct complaints *complaints)
+static void tell_of_others(const struct complaints *complaints)
 {
-    if (complaints->same > NAMED_MAX)
-        complain("%" PRIu64 " more records: %s", complaints->same - NAMED_MAX, complaints->last);
+    for (size_t i = 0; i < complaints->kinds; i++)
+        if (complaints->of[i].count > NAMED_MAX)
+            complain("%" PRIu64 " more records: %s", complaints->of[i].count - NAMED_MAX,
+                     complaints->of[i].why);
 }
 
-/* What is wrong with all records of a file is said of the first few. */
+/* Counts a record of the kind WHY, and returns how many there are. */
+static uint64_t count_kind(struct complaints *complaints, const char *why)
+{
+    size_t i = 0;
+    while (i < complaints->kinds && strcmp(complaints->of[i].why, why) != 0)
+        i++;
+    if (i == KINDS_MAX)
+        return 1;
+    if (i == complaints->kinds) {
+        (void)snprintf(complaints->of[i].why, sizeof(complaints->of[i].why), "%s", why);
+        complaints->kinds++;
+    }
+    return ++complaints->of[i].count;
+}
+
+/* What is wrong with many records of a file is said of the first few. */
 static void complain_record(void *arg, const char *what)
 {
+    static const char no_json[] = "not JSON";
     struct complaints *complaints = arg;
     const char *why = strstr(what, ": ");
     why = why ? why + 2 : what;
     complaints->unusable++;
-    if (strcmp(complaints->last, why) != 0) {
-        tell_of_same(complaints);
-        complaints->same = 0;
-        (void)snprintf(complaints->last, sizeof(complaints->last), "%s", why);
-    }
-    if (complaints->same++ < NAMED_MAX)
+    /* Where the parser stopped, and at what, makes no other kind. */
+    bool is_no_json = strncmp(why, no_json, strlen(no_json)) == 0;
+    if (count_kind(complaints, is_no_json ? no_json : why) <= NAMED_MAX)
         complain("%s", what);
 }
 
@@ -66,7 +88,7 @@ int grade_tasks_read(const char *path, const struct dataset_options *options, st
 {
     struct complaints complaints = {.unusable = 0};
     int r = dataset_read(path, options, complain_record, &complaints, ret, fault);
-    tell_of_same(&complaints);
+    tell_of_others(&complaints);
     *unusable += complaints.unusable;
     if (r == 0)
         tell_of_no_assertion(ret, grade_tasks_name(path));

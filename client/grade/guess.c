@@ -31,6 +31,57 @@ static const struct {
     {"\0{", 2, "in UTF-16; expected UTF-8"},
 };
 
+/* Skips a string at AT, if there is one whole; returns what is behind it. */
+static size_t skip_string(const char *text, size_t n, size_t at)
+{
+    if (at >= n || text[at] != '"')
+        return at;
+    for (at++; at < n && text[at] != '"' && text[at] != '\n'; at++)
+        at += text[at] == '\\';
+    return at < n && text[at] == '"' ? at + 1 : n;
+}
+
+static size_t skip_blanks(const char *text, size_t n, size_t at)
+{
+    while (at < n && text[at] && strchr(" \t\r\n", text[at]))
+        at++;
+    return at;
+}
+
+/* Whether an object begins with TEXT that has a member on a further line; none of JSON Lines has. A
+ * line that only is cut off has an object behind it. */
+static bool has_lines(const char *text, size_t n)
+{
+    size_t depth = 0, at = 0;
+    while (at < n && text[at] != '\n') {
+        depth += text[at] == '{' || text[at] == '[';
+        if ((text[at] == '}' || text[at] == ']') && depth-- <= 1)
+            return false;
+        at = text[at] == '"' ? skip_string(text, n, at) : at + 1;
+    }
+    at = skip_blanks(text, n, at);
+    return at < n && text[0] == '{' && text[at] == '"';
+}
+
+/* Whether the first member of the object that begins with TEXT is an object. */
+static bool has_objects(const char *text, size_t n)
+{
+    size_t at = skip_string(text, n, skip_blanks(text, n, 1));
+    at = skip_blanks(text, n, at);
+    at = at < n && text[at] == ':' ? skip_blanks(text, n, at + 1) : n;
+    return at < n && text[at] == '{';
+}
+
+#define LINES "expected JSON Lines, an object on each line"
+#define LINES_OR_ARRAY LINES ", or one array of objects"
+
+static int name_keyed(struct fault *fault)
+{
+    return fault_set(fault, LINES_OR_ARRAY "; this is an object of objects, as by their ids (jq -c "
+                                           "'to_entries[] | {task_id: .key} + .value' makes lines "
+                                           "of it)");
+}
+
 int guess_check_text(const char *text, size_t n, bool lines, struct fault *fault)
 {
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -40,13 +91,16 @@ int guess_check_text(const char *text, size_t n, bool lines, struct fault *fault
         text += 3;
         n -= 3;
     }
-    size_t at = 0;
-    while (at < n && strchr(" \t\r\n", text[at]) && text[at])
-        at++;
+    size_t at = skip_blanks(text, n, 0);
     if (lines && at < n && text[at] == '[')
-        return fault_set(fault, "expected JSON Lines, an object on each line; the file is one "
-                                "array (jq -c '.[]' makes lines of it)");
-    return 0;
+        return fault_set(fault, LINES "; the file is one array (jq -c '.[]' makes lines of it)");
+    if (!has_lines(text + at, n - at))
+        return 0;
+    if (!lines && has_objects(text + at, n - at))
+        return name_keyed(fault);
+    return fault_set(fault,
+                     "%s; the object of line 1 goes on in line 2 (jq -c . makes a line of each)",
+                     lines ? LINES : LINES_OR_ARRAY);
 }
 
 /* --- members ------------------------------------------------------------------------------ */
@@ -133,6 +187,16 @@ static bool is_sample(const json_t *record)
     return false;
 }
 
+/* Whether RECORD has records, of which at least one is there, by their ids. */
+static bool is_keyed(const json_t *record)
+{
+    json_t *walked = (json_t *)(uintptr_t)record;
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i))
+        if (!json_is_object(json_object_iter_value(i)))
+            return false;
+    return json_object_size(record) > 0;
+}
+
 int guess_record(const json_t *record, struct fault *fault)
 {
     const struct shape *best = NULL;
@@ -149,6 +213,8 @@ int guess_record(const json_t *record, struct fault *fault)
     if (is_sample(record))
         return fault_set(fault, "this looks like a sample, not like a task: are --dataset and "
                                 "--samples swapped?");
+    if (is_keyed(record))
+        return name_keyed(fault);
     return fault_set(fault, "a record of no known format (rubricctl grade --list-formats); "
                             "HumanEval has test and entry_point, MBPP test_list, CodeContests "
                             "public_tests");

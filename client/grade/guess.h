@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /* Refuses the N bytes of TEXT, the beginning of a file, if they are not text in UTF-8: compressed,
- * of another encoding, Parquet; and one JSON array, if the file is to have LINES. -EINVAL with
- * FAULT, which says what it is. */
+ * of another encoding, Parquet; and if they are an object that has several lines, or, if the file
+ * is to have LINES, one JSON array. -EINVAL with FAULT, which says what it is. */
 int guess_check_text(const char *text, size_t n, bool lines, struct fault *fault);
 
 /* Says in FAULT why RECORD is of no known format. -EINVAL. */

@@ -1177,9 +1177,56 @@ def test_many_records_with_the_same_fault(place):
     place.write("samples.jsonl", ADD)
     why = "this looks like a sample, not like a task: are --dataset and --samples swapped?"
     said = complaints(place.grade(None))
-    assert said[:4] == [*(f"tasks.jsonl:{i}: {why}" for i in (1, 2, 3)), f"6 more records: {why}"]
-    assert said[4].startswith("tasks.jsonl:10: a record of no known format")
-    assert said[5:] == ["tasks.jsonl: no task in it can be used"]
+    assert said[:3] == [f"tasks.jsonl:{i}: {why}" for i in (1, 2, 3)]
+    assert said[3].startswith("tasks.jsonl:10: a record of no known format")
+    assert said[4:] == [f"6 more records: {why}", "tasks.jsonl: no task in it can be used"]
+
+
+def test_many_lines_that_are_no_json(place):
+    """Three are named, whatever the parser says of each, and whatever lies between them."""
+    lines = [line for i in range(9) for line in ("x" * (i + 1), f'"{i}"')]
+    place.write("tasks.jsonl", *lines)
+    place.write("samples.jsonl", ADD)
+    said = complaints(place.grade(None))
+    assert [line.split(": ")[:2] for line in said[:6]] == [
+        [f"tasks.jsonl:{i + 1}", "not JSON" if i % 2 == 0 else "expected an object, got a string"] for i in range(6)
+    ]
+    assert said[6:] == [
+        "6 more records: not JSON",
+        "6 more records: expected an object, got a string",
+        "tasks.jsonl: no task in it can be used",
+    ]
+
+
+@pytest.mark.parametrize("indent, keyed", [(2, False), (2, True), (None, True)])
+def test_an_object_where_lines_are_wanted(place, indent, keyed):
+    """Pretty-printed objects, and one that has the tasks under their ids."""
+    tasks = [{**TWICE, "task_id": f"Own/{i}"} for i in range(9)]
+    objects = [{task["task_id"]: task for task in tasks}] if keyed else tasks
+    place.path("tasks.jsonl").write_text("".join(json.dumps(task, indent=indent) + "\n" for task in objects))
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    done = place.grade(None)
+    said = [
+        "tasks.jsonl: expected JSON Lines, an object on each line, or one array of objects; the object of line 1 goes on "
+        "in line 2 (jq -c . makes a line of each)",
+    ]
+    if keyed:
+        place_of = "tasks.jsonl: " if indent else "tasks.jsonl:1: "
+        said = [
+            place_of + "expected JSON Lines, an object on each line, or one array of objects; this is an object of "
+            "objects, as by their ids (jq -c 'to_entries[] | {task_id: .key} + .value' makes lines of it)",
+        ]
+    assert (done.returncode, complaints(done)) == (2, said + ["tasks.jsonl: no task in it can be used"] * (indent is None))
+
+
+def test_pretty_printed_samples(place):
+    place.write("tasks.jsonl", TWICE)
+    place.path("samples.jsonl").write_text(json.dumps({"task_id": "Own/0", "completion": "good"}, indent=1))
+    done = place.grade(None)
+    assert (done.returncode, complaints(done)) == (2, [
+        "samples.jsonl: expected JSON Lines, an object on each line; the object of line 1 goes on in line 2 (jq -c . "
+        "makes a line of each)",
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize(
