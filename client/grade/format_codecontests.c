@@ -5,6 +5,8 @@
 #include "iotests.h"
 #include "langname.h"
 
+#include "proto/limits.h"
+
 #include <string.h>
 
 /* Seconds for a test of a task that says none; a re-export's own runner gives that to scripts. */
@@ -122,6 +124,7 @@ static int take_time_limit(struct task *task, struct fault *fault)
     return r;
 }
 
+/* Here, too, 0 stands for what is not known. */
 static int take_memory_limit(struct task *task, struct fault *fault)
 {
     const json_t *limit = task_member(task->object, "memory_limit_bytes");
@@ -130,6 +133,11 @@ static int take_memory_limit(struct task *task, struct fault *fault)
                          json_type_name(limit));
     if (json_integer_value(limit) < 0)
         return fault_set(fault, "memory_limit_bytes: it is negative");
+    if (json_integer_value(limit) > 0 && json_integer_value(limit) < (json_int_t)LIMIT_MIB)
+        return fault_set(fault,
+                         "memory_limit_bytes: expected at least %d (1 MiB), as hardly a program "
+                         "starts in less; got %d: was a unit meant?",
+                         (int)LIMIT_MIB, (int)json_integer_value(limit));
     task->memory = (uint64_t)json_integer_value(limit);
     return 0;
 }
@@ -209,7 +217,8 @@ const struct data_format data_format_codecontests = {
     .name = "codecontests",
     .title = "CodeContests",
     .what = "public, private and generated tests by standard input; the task's own time limit and "
-            "memory, or 20 s; the first failure ends them",
+            "memory, or 20 s and the daemon's memory if these are null, {} or 0, which stands for "
+            "not known, as in the original; the first failure ends them",
     .source = "google-deepmind/code_contests, execution/; bytedance/SandboxFusion, common_oj.py, "
               "for re-exports",
     .differs = "tasks whose programs read or write a file are refused; solutions in Python 2 are "

@@ -363,6 +363,13 @@ static void test_limits(void **state)
         {LIMITED("\"memory_limit_bytes\":\"64\""),
          "d:1: memory_limit_bytes: expected a whole number of bytes, got a string"},
         {LIMITED("\"memory_limit_bytes\":-1"), "d:1: memory_limit_bytes: it is negative"},
+        {LIMITED("\"memory_limit_bytes\":256"), "d:1: memory_limit_bytes: expected at least "
+                                                "1048576 (1 MiB), as hardly a program starts in "
+                                                "less; got 256: was a unit meant?"},
+        {LIMITED("\"memory_limit_bytes\":1048575"),
+         "d:1: memory_limit_bytes: expected at least 1048576 (1 MiB), as hardly a program starts "
+         "in "
+         "less; got 1048575: was a unit meant?"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
@@ -373,6 +380,9 @@ static void test_limits(void **state)
     _cleanup_dataset_ struct dataset zero =
         parse_as(LIMITED("\"time_limit\":{\"seconds\":0,\"nanos\":null}"), NULL, NULL, "");
     assert_true(zero.tasks[0].timeout_s == 20);
+    _cleanup_dataset_ struct dataset least =
+        parse_as(LIMITED("\"time_limit\":{},\"memory_limit_bytes\":1048576"), NULL, NULL, "");
+    assert_true(least.tasks[0].timeout_s == 20 && least.tasks[0].memory == 1048576);
 }
 
 /* --- the isolated judge ------------------------------------------------------------------- */
