@@ -129,6 +129,15 @@ static enum exit_status wait_for_answer(struct run *run, struct session *session
     return status;
 }
 
+/* Names the files that may have been meant as tests. */
+static void tell_left(const struct run *run, const struct few_names *left)
+{
+    char names[FEW_NAMES_TEXT];
+    if (left->n > 0)
+        complain("%s: left out, as part of no test: %s", run->options->tests,
+                 few_names_text(left, names));
+}
+
 /* Runs the program on its tests. STATUS_INTERRUPTED if a signal came or the source was written:
  * closing the connection ends the job. */
 static enum exit_status run_once(struct run *run)
@@ -136,12 +145,14 @@ static enum exit_status run_once(struct run *run)
     _cleanup_json_ json_t *job = NULL, *names = NULL;
     _cleanup_session_ struct session session = SESSION_NULL;
     _cleanup_message_ struct message answer = MESSAGE_NULL;
+    _cleanup_few_names_ struct few_names left = FEW_NAMES_NULL;
     struct fault fault = FAULT_NULL;
-    int r = program_job(run->source, run->options, &job, &names, &fault);
+    int r = program_job(run->source, run->options, &job, &names, &left, &fault);
     if (r < 0) {
         complain("%s", fault.text[0] ? fault.text : strerror(-r));
         return STATUS_USAGE;
     }
+    tell_left(run, &left);
     int connected = connect_session(run->globals, CONNECT_OR_START, &session);
     if (connected < 0)
         return connect_status(run->globals, connected);
@@ -373,7 +384,8 @@ const struct command command_run_program = {
         "Tests are files as judges export them, in a folder (and folders in it) or a zip\n"
         "archive: 1.in and 1.out, 1.in and 1.ans, input1.txt and output1.txt, in/01.txt and\n"
         "out/01.txt, test.in.1 and test.out.1, or 01 and 01.a. An input without an output,\n"
-        "or an output without an input, is an error. Sources and documents are left out.\n"
+        "or an output without an input, is an error. Sources and documents are left out;\n"
+        "so are other files, but standard error names them (at most three).\n"
         "\n"
         "The expected outputs never enter the sandbox: the daemon compares. Only a checker or\n"
         "an interactor gets them, in a sandbox of its own. Either may be in any language that\n"

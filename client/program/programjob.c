@@ -53,7 +53,18 @@ static int add_test(struct test_files *files, const struct test_pair *pair, size
     return 0;
 }
 
-static int put_tests(json_t *job, const char *path, json_t *names, struct fault *fault)
+/* Notes the files that are part of no test, and not clearly something else. */
+static int note_left(const struct test_files *files, const struct test_pairs *pairs,
+                     struct few_names *left)
+{
+    for (size_t i = 0; i < pairs->n_left; i++)
+        if (few_names_add(left, files->names[pairs->left[i]]) < 0)
+            return -ENOMEM;
+    return few_names_add_all(left, &files->passed);
+}
+
+static int put_tests(json_t *job, const char *path, json_t *names, struct few_names *left_out,
+                     struct fault *fault)
 {
     _cleanup_test_files_ struct test_files files = TEST_FILES_NULL;
     _cleanup_test_pairs_ struct test_pairs pairs = TEST_PAIRS_NULL;
@@ -70,7 +81,7 @@ static int put_tests(json_t *job, const char *path, json_t *names, struct fault 
         (void)fault_set(fault, "%s: %s", path, why.text);
     for (size_t i = 0; r == 0 && i < pairs.n; i++)
         r = add_test(&files, &pairs.pairs[i], &left, tests, names, fault);
-    return r;
+    return r == 0 ? note_left(&files, &pairs, left_out) : r;
 }
 
 /* --- the program --------------------------------------------------------------------------- */
@@ -158,7 +169,7 @@ static int put_rules(json_t *job, const struct program_options *options, struct 
 }
 
 int program_job(const char *source, const struct program_options *options, json_t **ret,
-                json_t **ret_names, struct fault *fault)
+                json_t **ret_names, struct few_names *left, struct fault *fault)
 {
     _cleanup_json_ json_t *job = json_pack("{s:s}", "kind", "program"), *names = json_array();
     if (!job || !names)
@@ -176,7 +187,7 @@ int program_job(const char *source, const struct program_options *options, json_
     if (r == 0)
         r = put_rules(job, options, fault);
     if (r == 0)
-        r = put_tests(job, options->tests, names, fault);
+        r = put_tests(job, options->tests, names, left, fault);
     if (r == 0) {
         *ret = TAKE_PTR(job);
         *ret_names = TAKE_PTR(names);

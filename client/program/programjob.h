@@ -2,6 +2,8 @@
 #pragma once
 /* Makes the job that `rubricctl run-program` sends from the options of the command. */
 
+#include "fewnames.h"
+
 #include "client/cli/collect.h"
 #include "client/cli/options.h"
 #include "proto/json.h"
@@ -26,6 +28,6 @@ struct program_options {
 
 /* Makes a job of the program in the file SOURCE. Returns 0 with a new reference in *ret, and the
  * names of its tests, an array of strings, in *ret_names; -EINVAL or another negative errno with
- * FAULT; -ENOMEM. */
+ * FAULT; -ENOMEM. Adds to LEFT the files beside the tests that may have been meant as tests. */
 int program_job(const char *source, const struct program_options *options, json_t **ret,
-                json_t **ret_names, struct fault *fault);
+                json_t **ret_names, struct few_names *left, struct fault *fault);

@@ -4,6 +4,7 @@
 
 #include "client/cli/files.h"
 
+#include <ctype.h>
 #include <fts.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,8 @@ void test_files_deinit(struct test_files *files)
     free(files->path);
     if (files->archive)
         (void)unzClose(files->archive);
+    few_names_deinit(&files->passed);
+    few_names_deinit(&files->leaving);
     *files = (struct test_files)TEST_FILES_NULL;
 }
 
@@ -32,12 +35,18 @@ static bool is_plain(const char *name)
     return true;
 }
 
+/* Notes NAME, which may be a test's and is not listed. 0 or -ENOMEM. */
+static int pass_over(struct test_files *files, const char *name)
+{
+    return test_name_is_other(name) ? 0 : few_names_add(&files->passed, name);
+}
+
 /* Appends NAME, unless it can be no test's. 1, 0 if it was left out, or negative errno with FAULT.
  */
 static int add_name(struct test_files *files, const char *name, struct fault *fault)
 {
     if (!is_plain(name) || strlen(name) > TEST_NAME_MAX)
-        return 0;
+        return pass_over(files, name);
     if (files->n == TEST_FILES_MAX) {
         (void)fault_set(fault, "%s: more than %d files", files->path, TEST_FILES_MAX);
         return -E2BIG;
@@ -61,8 +70,12 @@ static int take_entry(FTS *walk, FTSENT *entry, struct test_files *files, struct
     struct stat st;
     const char *name = entry->fts_path + strlen(files->path);
     bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
-    if (entry->fts_info == FTS_D && (hidden || entry->fts_level >= TEST_FILES_DEPTH))
-        return fts_set(walk, entry, FTS_SKIP);
+    while (*name == '/')
+        name++;
+    if (entry->fts_info == FTS_D && (hidden || entry->fts_level >= TEST_FILES_DEPTH)) {
+        int r = hidden ? 0 : pass_over(files, name);
+        return r < 0 ? r : fts_set(walk, entry, FTS_SKIP);
+    }
     if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
         (void)fault_set(fault, "%s: %s", entry->fts_path, strerror(entry->fts_errno));
         return -entry->fts_errno;
@@ -70,9 +83,10 @@ static int take_entry(FTS *walk, FTSENT *entry, struct test_files *files, struct
     bool file =
         entry->fts_info == FTS_F ||
         (entry->fts_info == FTS_SL && stat(entry->fts_accpath, &st) == 0 && S_ISREG(st.st_mode));
-    while (*name == '/')
-        name++;
-    return file && !hidden ? add_name(files, name, fault) : 0;
+    if (hidden || entry->fts_info == FTS_D || entry->fts_info == FTS_DP ||
+        entry->fts_info == FTS_DC)
+        return 0;
+    return file ? add_name(files, name, fault) : pass_over(files, name);
 }
 
 static int list_folder(struct test_files *files, struct fault *fault)
@@ -97,6 +111,26 @@ static int bad_archive(const struct test_files *files, struct fault *fault)
     return -EINVAL;
 }
 
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* Whether the path NAME leads out of the folder that an archive is unpacked in, here or elsewhere.
+ */
+static bool leads_out(const char *name)
+{
+    if (is_separator(*name) ||
+        (isalpha((unsigned char)*name) && name[1] == ':' && is_separator(name[2])))
+        return true;
+    for (const char *part = name; part; part = strpbrk(part, "/\\")) {
+        part += is_separator(*part);
+        if (strncmp(part, "..", 2) == 0 && (!part[2] || is_separator(part[2])))
+            return true;
+    }
+    return false;
+}
+
 /* Takes the entry at which the archive stands. */
 static int take_archived(struct test_files *files, struct fault *fault)
 {
@@ -105,14 +139,15 @@ static int take_archived(struct test_files *files, struct fault *fault)
     if (unzGetCurrentFileInfo64(files->archive, &info, name, sizeof(name), NULL, 0, NULL, 0) !=
         UNZ_OK)
         return bad_archive(files, fault);
-    if (info.size_filename > TEST_NAME_MAX)
+    name[MIN(info.size_filename, (uLong)TEST_NAME_MAX + 1)] = '\0';
+    if (strlen(name) != info.size_filename) /* too long, or with a NUL */
+        return pass_over(files, name);
+    if (info.size_filename == 0 || name[info.size_filename - 1] == '/') /* a folder */
         return 0;
-    name[info.size_filename] = '\0';
-    if (strlen(name) != info.size_filename || info.size_filename == 0 ||
-        name[info.size_filename - 1] == '/') /* a folder */
-        return 0;
+    if (leads_out(name))
+        return few_names_add(&files->leaving, name);
     size_t n = files->n;
-    int r = add_name(files, name, fault);
+    int r = add_name(files, strncmp(name, "./", 2) == 0 ? name + 2 : name, fault);
     if (r <= 0)
         return r;
     if ((n & (n - 1)) == 0) {
@@ -138,7 +173,14 @@ static int list_archive(struct test_files *files, struct fault *fault)
             return taken;
         r = unzGoToNextFile(files->archive);
     }
-    return r == UNZ_END_OF_LIST_OF_FILE ? 0 : bad_archive(files, fault);
+    if (r != UNZ_END_OF_LIST_OF_FILE)
+        return bad_archive(files, fault);
+    char names[FEW_NAMES_TEXT];
+    return files->leaving.n == 0
+               ? 0
+               : fault_set(fault, "%s: %s lead%s out of the archive; tests have names within it",
+                           files->path, few_names_text(&files->leaving, names),
+                           files->leaving.n == 1 ? "s" : "");
 }
 
 int test_files_open(const char *path, struct test_files *ret, struct fault *fault)

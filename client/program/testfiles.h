@@ -2,6 +2,8 @@
 #pragma once
 /* The files of a folder or of a zip archive: their names, and what is in them. */
 
+#include "fewnames.h"
+
 #include "proto/bytes.h"
 #include "proto/fault.h"
 
@@ -18,6 +20,8 @@ struct test_files {
     size_t n;
     unzFile archive;          /* NULL: it is a folder */
     unz64_file_pos *position; /* of each name in the archive */
+    struct few_names passed;  /* what may be a test's, but was not listed */
+    struct few_names leaving; /* names of the archive that lead out of it */
 };
 
 #define TEST_FILES_NULL \
@@ -25,7 +29,9 @@ struct test_files {
         .path = NULL    \
     }
 
-/* Lists the files at PATH. Leaves out names with control characters. Negative errno with FAULT. */
+/* Lists the files at PATH. Notes those that it passes over, unless they are clearly no tests: names
+ * with control characters or too long, links that lead to no file, and folders that lie too deep.
+ * Negative errno with FAULT; -EINVAL also if names of an archive lead out of it. */
 int test_files_open(const char *path, struct test_files *ret, struct fault *fault);
 
 /* Reads file I. -EFBIG with FAULT if it has more than MAX bytes, however few it says that it has;

@@ -3,7 +3,6 @@
 #include "language.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -22,6 +21,8 @@ struct candidate {
 struct candidates {
     struct candidate *items;
     size_t n;
+    size_t *left; /* owned; names without a role that are not clearly no tests */
+    size_t n_left;
 };
 
 static void free_candidates(struct candidates *candidates)
@@ -29,6 +30,7 @@ static void free_candidates(struct candidates *candidates)
     for (size_t i = 0; i < candidates->n; i++)
         free(candidates->items[i].key);
     free(candidates->items);
+    free(candidates->left);
 }
 
 void test_pairs_deinit(struct test_pairs *pairs)
@@ -36,6 +38,7 @@ void test_pairs_deinit(struct test_pairs *pairs)
     for (size_t i = 0; i < pairs->n; i++)
         free(pairs->pairs[i].name);
     free(pairs->pairs);
+    free(pairs->left);
     *pairs = (struct test_pairs)TEST_PAIRS_NULL;
 }
 
@@ -104,23 +107,109 @@ static int compare_names(const void *a, const void *b, void *names_)
     return strcmp(names[*(const size_t *)a], names[*(const size_t *)b]);
 }
 
-/* Whether NAME is that of no test, whatever words it has: hidden, a source, or a document. */
-static bool is_other(const char *name)
+/* Returns the part of NAME behind its folders. */
+static const char *base_of(const char *name)
 {
-    static const char *const documents[] = {".md",  ".pdf", ".html", ".tex", ".h",
-                                            ".hpp", ".exe", ".json", ".yaml"};
-    if (name[0] == '.' || strstr(name, "/.") || strncmp(name, "__MACOSX/", 9) == 0)
-        return true;
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && i < ARRAY_SIZE(documents); i++)
-        if (strcasecmp(dot, documents[i]) == 0)
-            return true;
-    return language_of_file(name) != NULL;
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
 }
 
+static bool ends_in(const char *name, const char *const *endings, size_t n)
+{
+    const char *dot = strrchr(base_of(name), '.');
+    for (size_t i = 0; dot && i < n; i++)
+        if (strcasecmp(dot + 1, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether NAME is that of a document, of what comes with one, or of what a build leaves. */
+static bool is_document(const char *name)
+{
+    static const char *const endings[] = {
+        "md",
+        "rst",
+        "pdf",
+        "doc",
+        "docx",
+        "odt",
+        "ps",
+        "eps",
+        "tex",
+        "sty",
+        "cls",
+        "css",
+        "png",
+        "jpg",
+        "jpeg",
+        "gif",
+        "svg",
+        "h",
+        "hpp",
+        "exe",
+        "jar",
+        "class",
+        "bat",
+        "cmd",
+        "xml",
+        "html",
+        "htm",
+        "json",
+        "yaml",
+        "yml",
+        "toml",
+        "ini",
+        "desc",
+        "hint",
+        /* What Kattis shows of a sample instead of its files. */
+        "statement",
+        "download",
+    };
+    static const char *const begins[] = {"README", "LICENSE", "COPYING", "Makefile", "CMakeLists."};
+    for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+        if (strncasecmp(base_of(name), begins[i], strlen(begins[i])) == 0)
+            return true;
+    return ends_in(name, endings, ARRAY_SIZE(endings));
+}
+
+static bool is_hidden(const char *name)
+{
+    return name[0] == '.' || strstr(name, "/.") || strncmp(name, "__MACOSX/", 9) == 0;
+}
+
+bool test_name_is_other(const char *name)
+{
+    return is_hidden(name) || is_document(name) || language_of_file(name) != NULL;
+}
+
+/* Whether NAME, of a document, has the form of tests all the same, as 1.in.json has. */
+static bool looks_like_data(const char *name)
+{
+    static const char *const endings[] = {"xml", "html", "htm", "json", "yaml", "yml"};
+    const char *base = base_of(name), *digit = strpbrk(base, "0123456789");
+    if (is_hidden(name) || !digit || !ends_in(name, endings, ARRAY_SIZE(endings)))
+        return false;
+    if (base[strspn(base, "0123456789")] == '.')
+        return true;
+    for (size_t n; *base; base += n > 0 ? n : 1) {
+        for (n = 0; isalpha((unsigned char)base[n]);)
+            n++;
+        if (n > 0 && role_of_word(base, n) != NONE)
+            return true;
+    }
+    return false;
+}
+
+/* What is known of a name by others that are there. */
+enum {
+    IS_ANSWER = 1,   /* of the name without its ".a" */
+    HAS_ANSWER = 2,  /* NAME.a is there */
+    IS_NUMBERED = 4, /* as another one is that has its answer: it is an input, too */
+};
+
 /* Finds pairs of NAME and NAME.a. ORDER sorts the names. */
-static void mark_polygon(const char *const *names, size_t n, const size_t *order, bool *is_answer,
-                         bool *has_answer)
+static void mark_polygon(const char *const *names, size_t n, const size_t *order,
+                         unsigned char *marks)
 {
     /* In that order NAME comes before NAME.a, but others may lie between. */
     for (size_t i = 0; i < n; i++) {
@@ -133,7 +222,8 @@ static void mark_polygon(const char *const *names, size_t n, const size_t *order
             const char *other = names[order[middle]];
             int r = strncmp(other, name, length - 2);
             if (r == 0 && other[length - 2] == '\0') {
-                is_answer[order[i]] = has_answer[order[middle]] = true;
+                marks[order[i]] |= IS_ANSWER;
+                marks[order[middle]] |= HAS_ANSWER;
                 break;
             }
             if (r < 0)
@@ -144,45 +234,108 @@ static void mark_polygon(const char *const *names, size_t n, const size_t *order
     }
 }
 
-static int add_candidate(const char *const *names, size_t name, const bool *is_answer,
-                         const bool *has_answer, struct candidates *candidates)
+/* The bytes of NAME before the number at its end. */
+static size_t stem_length(const char *name)
+{
+    size_t length = strlen(name);
+    while (length > 0 && isdigit((unsigned char)name[length - 1]))
+        length--;
+    return length;
+}
+
+static int compare_stems(const void *a_, const void *b_, void *names_)
+{
+    const char *const *names = names_;
+    const char *a = names[*(const size_t *)a_], *b = names[*(const size_t *)b_];
+    size_t m = stem_length(a), n = stem_length(b);
+    int r = memcmp(a, b, MIN(m, n));
+    return r != 0 ? r : m < n ? -1 : m > n;
+}
+
+/* Marks the names that are the same but for the number at their ends as one that has an answer.
+ * NUMBERED has room for all. */
+static void mark_numbered(const char *const *names, size_t n, size_t *numbered,
+                          unsigned char *marks)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        if (names[i][stem_length(names[i])])
+            numbered[found++] = i;
+    qsort_r(numbered, found, sizeof(*numbered), compare_stems, (void *)(uintptr_t)names);
+    for (size_t i = 0, end; i < found; i = end) {
+        bool has_answer = false;
+        for (end = i; end < found &&
+                      compare_stems(&numbered[i], &numbered[end], (void *)(uintptr_t)names) == 0;
+             end++)
+            has_answer = has_answer || (marks[numbered[end]] & HAS_ANSWER);
+        for (size_t k = i; has_answer && k < end; k++)
+            marks[numbered[k]] |= IS_NUMBERED;
+    }
+}
+
+/* Finds the role of ITEM, of NAME without an answer beside it. 0 or -ENOMEM. */
+static int take_role(const char *name, unsigned char marks, struct candidate *item)
+{
+    size_t length = strlen(name);
+    int r = classify(name, &item->key, &item->role);
+    if (r < 0 || item->role != NONE)
+        return r;
+    if (marks & IS_NUMBERED) {
+        item->role = INPUT;
+    } else if (length > 2 && strcmp(name + length - 2, ".a") == 0 &&
+               strncmp(base_of(name), "lib", 3) != 0) { /* a library of C */
+        item->role = OUTPUT;
+        item->key[length - 2] = '\0';
+    }
+    return 0;
+}
+
+static int add_candidate(const char *const *names, size_t name, const unsigned char *marks,
+                         struct candidates *candidates)
 {
     struct candidate *item = &candidates->items[candidates->n];
     *item = (struct candidate){.name = name};
-    if (is_other(names[name]))
+    if (test_name_is_other(names[name])) {
+        if (looks_like_data(names[name]))
+            candidates->left[candidates->n_left++] = name;
         return 0;
-    if (is_answer[name] || has_answer[name]) {
-        size_t length = strlen(names[name]) - (is_answer[name] ? 2 : 0);
-        item->role = is_answer[name] ? OUTPUT : INPUT;
+    }
+    if (marks[name] & (IS_ANSWER | HAS_ANSWER)) {
+        bool is_answer = marks[name] & IS_ANSWER;
+        size_t length = strlen(names[name]) - (is_answer ? 2 : 0);
+        item->role = is_answer ? OUTPUT : INPUT;
         item->key = strndup(names[name], length);
         if (!item->key)
             return -ENOMEM;
     } else {
-        int r = classify(names[name], &item->key, &item->role);
+        int r = take_role(names[name], marks[name], item);
         if (r < 0)
             return r;
     }
-    if (item->role == NONE)
-        free(item->key);
-    else
+    if (item->role != NONE) {
         candidates->n++;
+        return 0;
+    }
+    free(item->key);
+    candidates->left[candidates->n_left++] = name;
     return 0;
 }
 
 static int find_candidates(const char *const *names, size_t n, struct candidates *candidates)
 {
     _cleanup_free_ size_t *order = calloc(n + 1, sizeof(*order));
-    _cleanup_free_ bool *is_answer = calloc(n + 1, sizeof(*is_answer)),
-                        *has_answer = calloc(n + 1, sizeof(*has_answer));
+    _cleanup_free_ unsigned char *marks = calloc(n + 1, sizeof(*marks));
     candidates->items = calloc(n + 1, sizeof(*candidates->items));
-    if (!order || !is_answer || !has_answer || !candidates->items)
+    candidates->left = calloc(n + 1, sizeof(*candidates->left));
+    if (!order || !marks || !candidates->items || !candidates->left)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         order[i] = i;
     qsort_r(order, n, sizeof(*order), compare_names, (void *)(uintptr_t)names);
-    mark_polygon(names, n, order, is_answer, has_answer);
+    mark_polygon(names, n, order, marks);
+    mark_numbered(names, n, order, marks);
     for (size_t i = 0; i < n; i++) {
-        int r = add_candidate(names, i, is_answer, has_answer, candidates);
+        int r = add_candidate(names, i, marks, candidates);
         if (r < 0)
             return r;
     }
@@ -241,6 +394,12 @@ static char *make_name(const char *key, const char *input)
         return name;
     free(name);
     return strdup(input);
+}
+
+static int compare_versions(const void *a, const void *b, void *names_)
+{
+    const char *const *names = names_;
+    return strverscmp(names[*(const size_t *)a], names[*(const size_t *)b]);
 }
 
 static int compare_pairs(const void *a, const void *b)
@@ -307,7 +466,7 @@ static void drop_folder(struct test_pairs *pairs)
 
 int test_pairs_find(const char *const *names, size_t n, struct test_pairs *ret, struct fault *fault)
 {
-    _cleanup_(free_candidates) struct candidates candidates = {NULL, 0};
+    _cleanup_(free_candidates) struct candidates candidates = {.items = NULL};
     _cleanup_test_pairs_ struct test_pairs pairs = TEST_PAIRS_NULL;
     int r = find_candidates(names, n, &candidates);
     if (r < 0)
@@ -329,7 +488,12 @@ int test_pairs_find(const char *const *names, size_t n, struct test_pairs *ret, 
     r = tell_apart(names, &pairs);
     if (r == 0)
         drop_folder(&pairs);
-    if (r == 0)
-        *ret = TAKE_STRUCT(pairs, TEST_PAIRS_NULL);
+    if (r < 0)
+        return r;
+    qsort_r(candidates.left, candidates.n_left, sizeof(*candidates.left), compare_versions,
+            (void *)(uintptr_t)names);
+    pairs.left = TAKE_PTR(candidates.left);
+    pairs.n_left = candidates.n_left;
+    *ret = TAKE_STRUCT(pairs, TEST_PAIRS_NULL);
     return r;
 }

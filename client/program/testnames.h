@@ -7,10 +7,13 @@
  * ans, answer, answers, expected or stdout. Both belong together if their names are the same
  * but for that word. So these are pairs: 1.in and 1.out or 1.ans; input1.txt and output1.txt;
  * in/01.txt and out/01.txt; input/input07.txt and output/output07.txt; test.in.1 and test.out.1.
- * NAME and NAME.a belong together, too, as Polygon exports them. Names of other forms are no
+ * NAME and NAME.a belong together, too, as Polygon exports them: so NAME.a is an expected output
+ * even without NAME, and if 01 has its 01.a, 02 beside it is an input. Names of other forms are no
  * tests, nor are sources, documents and hidden files. */
 
 #include "proto/fault.h"
+
+#include <stdbool.h>
 
 /* Tests of one job. */
 #define TEST_PAIRS_MAX 10000
@@ -26,12 +29,17 @@ struct test_pair {
 struct test_pairs {
     struct test_pair *pairs;
     size_t n;
+    size_t *left; /* which names are part of no pair, and not clearly those of other things */
+    size_t n_left;
 };
 
 #define TEST_PAIRS_NULL \
     {                   \
         .pairs = NULL   \
     }
+
+/* Whether NAME is clearly that of no test, whatever words it has: hidden, a source, a document. */
+bool test_name_is_other(const char *name);
 
 void test_pairs_deinit(struct test_pairs *pairs);
 #define _cleanup_test_pairs_ _cleanup_(test_pairs_deinit)

@@ -261,6 +261,58 @@ def test_a_zip_archive(daemon, task):
     assert table(done.stdout) == ([("01", "pass"), ("02", "pass")], ["2 of 2 passed"]), done.stderr
 
 
+NO_OUTPUT, NO_INPUT = "is an input without an expected output beside it", "is an expected output without an input beside it"
+
+
+@pytest.mark.parametrize(
+    "names, said",
+    [
+        (["01", "01.a", "02"], f"02 {NO_OUTPUT}"),
+        (["1.in", "1.out", "2.a"], f"2.a {NO_INPUT}"),
+        (["1.in", "1.out", "2.in"], f"2.in {NO_OUTPUT}"),
+    ],
+)
+def test_half_a_test_is_an_error(daemon, task, names, said):
+    tests = task / "half"
+    tests.mkdir()
+    for name in names:
+        (tests / name).write_text("0\n")
+    done = run_program(daemon, source(task, DOUBLE), "-t", tests)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"rubricctl: {tests}: {said}\n")
+
+
+@pytest.mark.parametrize(
+    "names, said",
+    [
+        (["3"], "3"),
+        (["2.dat", "2.sol"], "2.dat and 2.sol"),
+        (["2.txt", "2.gold", "4"], "2.gold, 2.txt and 4"),
+        (["5", "6", "7", "8", "9"], "5, 6, 7 and 2 more"),
+        (["a\nb"], r"a\nb"),
+        (["README", "statement.pdf", "gen.py", ".6.in", "problem.yaml"], None),
+    ],
+)
+def test_what_may_have_been_a_test_is_named(daemon, task, names, said):
+    tests = task / "tests"
+    for name in names:
+        (tests / name).write_text("0\n")
+    done = run_program(daemon, source(task, DOUBLE), "-t", tests)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "3 of 3 passed")
+    assert done.stderr == (f"rubricctl: {tests}: left out, as part of no test: {said}\n" if said else "")
+
+
+def test_an_archive_whose_names_lead_elsewhere(daemon, task):
+    with zipfile.ZipFile(task / "tests.zip", "w") as archive:
+        for name in ("../1.in", "../1.out", "/2.in", "/2.out", "3.in", "3.out"):
+            archive.writestr(name, "0\n")
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests.zip")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"rubricctl: {task}/tests.zip: ../1.in, ../1.out, /2.in and 1 more lead out of the archive; tests have names "
+        "within it\n"
+    )
+
+
 def test_bytes_that_are_no_text(daemon, task):
     code = "import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read()[::-1])\n"
     (task / "tests" / "1.in").write_bytes(b"\xff\x00a")

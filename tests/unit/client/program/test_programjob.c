@@ -49,7 +49,8 @@ static void expect(const char *source, const struct program_options *options, co
     assert_non_null(quoted);
     for (char *c = quoted; (c = strchr(c, '\''));)
         *c = '"';
-    if (program_job(source, options, &job, &names, &fault) != 0)
+    _cleanup_few_names_ struct few_names left = FEW_NAMES_NULL;
+    if (program_job(source, options, &job, &names, &left, &fault) != 0)
         fail_msg("%s", fault.text);
     _cleanup_json_ json_t *wanted = json_loads(quoted, 0, NULL);
     assert_non_null(wanted);
@@ -95,7 +96,8 @@ static void refuse(const struct program_options *options, const char *says)
 {
     json_t *job = NULL, *names = NULL;
     struct fault fault = FAULT_NULL;
-    assert_true(program_job("main.cpp", options, &job, &names, &fault) < 0);
+    struct few_names left = FEW_NAMES_NULL;
+    assert_true(program_job("main.cpp", options, &job, &names, &left, &fault) < 0);
     assert_null(job);
     assert_null(names);
     if (strncmp(fault.text, says, strlen(says)) != 0)

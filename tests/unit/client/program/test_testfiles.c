@@ -106,6 +106,19 @@ static void expect_refused(struct test_files *files, const char *name, size_t ma
     assert_null(bytes.data);
 }
 
+/* Expects that the N NAMES were passed over, in whatever order. */
+static void expect_passed(const struct test_files *files, const char *const *names, size_t n)
+{
+    assert_int_equal(files->passed.n, n);
+    for (size_t i = 0; i < n; i++) {
+        bool found = false;
+        for (size_t k = 0; k < n; k++)
+            found = found || strcmp(files->passed.names[k], names[i]) == 0;
+        if (!found)
+            fail_msg("%s", names[i]);
+    }
+}
+
 /* --- folders ------------------------------------------------------------------------------ */
 
 static void test_folder(void **state)
@@ -120,10 +133,12 @@ static void test_folder(void **state)
     write_file("f/.hidden/1.in", "", 0);
     write_file("f/.2.in", "", 0);
     write_file("f/a\nb", "", 0);
+    write_file("f/a\n.md", "", 0);
     _cleanup_free_ char *link = path_of("f/linked.in"), *loop = path_of("f/in/loop");
     assert_int_equal(symlink("in/1.txt", link), 0);
     assert_int_equal(symlink("..", loop), 0);
     open_files("f", &files);
+    expect_passed(&files, (const char *const[]){"a\nb", "in/loop"}, 2);
     assert_int_equal(files.n, 3);
     expect_content(&files, "in/1.txt", "one\n");
     expect_content(&files, "empty", "");
@@ -145,6 +160,7 @@ static void test_folder_that_is_too_deep(void **state)
     }
     open_files("deep", &files);
     assert_int_equal(files.n, TEST_FILES_DEPTH);
+    expect_passed(&files, (const char *const[]){"1/1/1/1/1/1/1/1"}, 1);
 }
 
 static void test_nothing_there(void **state)
@@ -176,17 +192,42 @@ static void test_archive(void **state)
     zipFile archive = create_archive("a.zip");
     add_entry(archive, "tests/", 0, 0);
     add_entry(archive, "tests/1.in", '1', 3);
-    add_entry(archive, "../../etc/passwd", 'p', 1); /* a label, nothing more */
+    add_entry(archive, "./tests/..2.out", 'p', 1);
     add_entry(archive, "tests/\033[2J.in", 'x', 1);
     add_entry(archive, long_name, 'x', 1);
     add_entry(archive, "tests/1.out", 0, 0);
     assert_int_equal(zipClose(archive, NULL), ZIP_OK);
     open_files("a.zip", &files);
     assert_int_equal(files.n, 3);
+    expect_passed(&files, (const char *const[]){"tests/\033[2J.in", long_name}, 2);
     expect_content(&files, "tests/1.in", "111");
-    expect_content(&files, "../../etc/passwd", "p");
+    expect_content(&files, "tests/..2.out", "p");
     expect_content(&files, "tests/1.out", "");
     expect_content(&files, "tests/1.in", "111");
+}
+
+/* Names are labels, never paths; those that would lead elsewhere are named all the same: their
+ * tests would be left out, or be others than in the place where the archive was made. */
+static void test_archive_that_is_left(void **state)
+{
+    static const char *const names[] = {
+        "../1.in", "a/../../1.in", "a/..", "/1.in", "\\1.in", "..\\1.in", "a\\..\\1.in", "C:\\1.in",
+    };
+    (void)state;
+    _cleanup_free_ char *path = path_of("left.zip");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        struct test_files files = TEST_FILES_NULL;
+        struct fault fault = FAULT_NULL;
+        char said[256];
+        zipFile archive = create_archive("left.zip");
+        add_entry(archive, "1.in", '1', 1);
+        add_entry(archive, names[i], '1', 1);
+        assert_int_equal(zipClose(archive, NULL), ZIP_OK);
+        assert_int_equal(test_files_open(path, &files, &fault), -EINVAL);
+        (void)snprintf(said, sizeof(said), "%s: %s leads out of the archive", path, names[i]);
+        if (strncmp(fault.text, said, strlen(said)) != 0)
+            fail_msg("%s: %s", names[i], fault.text);
+    }
 }
 
 /* 64 MiB that take 64 KiB in the archive. */
@@ -292,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_folder_that_is_too_deep),
         cmocka_unit_test(test_nothing_there),
         cmocka_unit_test(test_archive),
+        cmocka_unit_test(test_archive_that_is_left),
         cmocka_unit_test(test_archive_that_grows),
         cmocka_unit_test(test_archive_that_lies),
         cmocka_unit_test(test_damaged_archives),

@@ -100,6 +100,11 @@ static const struct {
     {"1.in 1.out 2.in", "2.in is an input without an expected output beside it"},
     {"1.in 1.out 2.ans", "2.ans is an expected output without an input beside it"},
     {"1.in 1.out 1.ans", "1.out and 1.ans are both the expected output for 1.in"},
+    {"01 01.a 02", "02 is an input without an expected output beside it"},
+    {"t/01 t/01.a t/2 x", "t/2 is an input without an expected output beside it"},
+    {"test01 test01.a test02", "test02 is an input without an expected output beside it"},
+    {"1.in 1.out 2.a", "2.a is an expected output without an input beside it"},
+    {"2.a", "2.a is an expected output without an input beside it"},
     {"1.in 1.inp 1.out", "1.in and 1.inp are both the input of one test"},
     {"1.out 1.ans", "1.out and 1.ans are both the output of one test"},
 };
@@ -115,6 +120,50 @@ static void test_refused(void **state)
         if (strncmp(fault.text, refused[i].says, strlen(refused[i].says)) != 0)
             fail_msg("%s: %s", refused[i].names, fault.text);
         assert_null(pairs.pairs);
+        free(list.text);
+    }
+}
+
+/* Beside a pair: what may have been meant as a test, in the order of names. */
+static const struct {
+    const char *names, *left;
+} beside[] = {
+    {"1.in 1.out 10 3 2.txt", "2.txt 3 10"},
+    {"1.in 1.out 2.dat 2.sol 3.txt 3.gold", "2.dat 2.sol 3.gold 3.txt"},
+    {"01 01.a other/02 train 01-x", "01-x other/02 train"},
+    {"1.in 1.out libx.a 1.args 2.o tests.zip", "1.args 2.o libx.a tests.zip"},
+    {"1.in 1.out 2.in.json 2.json output3.xml testdata.yaml", "2.in.json 2.json output3.xml"},
+    /* Polygon's packages. */
+    {"tests/01 tests/01.a problem.xml doall.bat doall.sh check.cpp check.exe files/gen.cpp "
+     "files/olymp.sty files/testlib.h solutions/main.cpp solutions/main.cpp.desc "
+     "statements/english/problem.tex statements/.html/english/problem.html "
+     "statement-sections/english/input.tex problem-properties.json statements/picture1.png",
+     ""},
+    {"tests/01 tests/01.a files/tests/validator-tests/01", "files/tests/validator-tests/01"},
+    /* Those of Kattis. */
+    {"data/secret/1.in data/secret/1.ans data/secret/1.desc data/secret/1.hint data/secret/1.png "
+     "data/secret/1.in.statement data/sample/1.ans.download data/secret/testdata.yaml problem.yaml "
+     "problem_statement/problem.en.tex submissions/accepted/a.py README README.txt Makefile "
+     "LICENSE domjudge-problem.ini",
+     ""},
+    {"1.in 1.out .2.in .git/3 __MACOSX/4 a/.DS_Store", ""},
+};
+
+static void test_beside(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
+        struct name_list list = split(beside[i].names);
+        _cleanup_test_pairs_ struct test_pairs pairs = TEST_PAIRS_NULL;
+        struct fault fault = FAULT_NULL;
+        char text[1024] = "";
+        if (test_pairs_find(list.names, list.n, &pairs, &fault) < 0)
+            fail_msg("%s: %s", beside[i].names, fault.text);
+        assert_int_equal(pairs.n, 1);
+        for (size_t k = 0; k < pairs.n_left; k++)
+            (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                           k > 0 ? " " : "", list.names[pairs.left[k]]);
+        assert_string_equal(text, beside[i].left);
         free(list.text);
     }
 }
@@ -155,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_found),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_beside),
         cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
