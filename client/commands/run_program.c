@@ -76,7 +76,11 @@ static enum exit_status show_error(const struct message *error, const char *sour
         complain("no result: %s: %s", code, message);
         return STATUS_ERRORS;
     }
-    if (refusal_tell(message, source, options, text, sizeof(text)))
+    const char *words, *path;
+    if (refusal_tell_compile(message, options, text, sizeof(text), &words, &path)) {
+        programview_put_words(stderr, words, path);
+        complain("%s", text);
+    } else if (refusal_tell(message, source, options, text, sizeof(text)))
         complain("%s%s", text, explain_remedy(error));
     else
         complain("no result: %s: %s", code, message);

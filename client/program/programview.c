@@ -262,11 +262,11 @@ static const char *find_name(const char *text, const char *from, const char *nam
     return NULL;
 }
 
-/* Returns TEXT with the user's name for the source in place of that which it has at the daemon's,
- * and of the directory before it. The caller frees it; NULL if memory runs out. */
-static char *with_users_name(const char *text, const struct programview *view)
+/* Returns TEXT with PATH, the user's name for the source, in place of that which it has at the
+ * daemon's, and of the directory before it. The caller frees it; NULL if memory runs out. */
+static char *with_users_name(const char *text, const char *path)
 {
-    const char *name = view->source ? language_source_of_file(view->source) : NULL;
+    const char *name = path ? language_source_of_file(path) : NULL;
     char *made = NULL;
     size_t length = 0;
     FILE *out = name ? open_memstream(&made, &length) : NULL;
@@ -278,18 +278,24 @@ static char *with_users_name(const char *text, const struct programview *view)
         while (begin > from && is_of_name(begin[-1]))
             begin--;
         (void)fwrite(from, 1, (size_t)(begin - from), out);
-        (void)fputs(view->source, out);
+        (void)fputs(path, out);
     }
     (void)fputs(from, out);
     return fclose(out) == 0 ? made : NULL;
 }
 
+void programview_put_words(FILE *out, const char *words, const char *path)
+{
+    _cleanup_free_ char *text = with_users_name(words, path);
+    if (text)
+        put_as_written(out, text, strlen(text));
+}
+
 static void put_compile(FILE *out, const json_t *compile, const struct programview *view)
 {
     const char *output = json_string_value(json_object_get(compile, "output"));
-    _cleanup_free_ char *text = output ? with_users_name(output, view) : NULL;
-    if (text)
-        put_as_written(out, text, strlen(text));
+    if (output)
+        programview_put_words(out, output, view->source);
 }
 
 void programview_put(FILE *out, const json_t *result, const json_t *names,

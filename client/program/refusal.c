@@ -57,3 +57,22 @@ bool refusal_tell(const char *message, const char *source, const struct program_
     }
     return tell_limit(message, options, out, size);
 }
+
+bool refusal_tell_compile(const char *message, const struct program_options *options, char *out,
+                          size_t size, const char **ret_words, const char **ret_path)
+{
+    static const char what[] = "does not compile: ", limit[] = "limit exceeded: ";
+    const bool is_checker = options->checker != NULL;
+    const char *why = behind(message, is_checker ? "job.checker" : "job.interactor");
+    if (!why || strncmp(why, what, strlen(what)) != 0)
+        return false;
+    const char *reason = why + strlen(what);
+    if (strncmp(reason, limit, strlen(limit)) == 0)
+        reason += strlen(limit);
+    const char *end = strstr(reason, ": ");
+    size_t n = end ? (size_t)(end - why) : strlen(why);
+    (void)snprintf(out, size, "%s: %.*s", is_checker ? "--checker" : "--interactor", (int)n, why);
+    *ret_words = end ? end + 2 : "";
+    *ret_path = is_checker ? options->checker : options->interactor;
+    return true;
+}

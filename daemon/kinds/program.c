@@ -24,6 +24,7 @@ static void free_kept(void *kept)
     language_strings_free(run->joined_command);
     bytes_deinit(&run->input);
     program_result_deinit(&run->compiled);
+    free(run->refusal);
     for (size_t i = 0; run->results && i < run->count; i++)
         program_result_deinit(&run->results[i]);
     free(run->results);
@@ -343,6 +344,11 @@ static int judge(const struct kind_run *run, struct judgement *ret)
 {
     const struct program_run *program = run->kept;
     bool compiled = !program->has_compiled || program->compiled.verdict == PROGRAM_PASS;
+    if (program->refusal) {
+        ret->broken_code = ERROR_BAD_REQUEST;
+        ret->broken = strdup(program->refusal);
+        return ret->broken ? 0 : -ENOMEM;
+    }
     assert(program->is_decided || program->judged == program->count);
     int r = program_score(program, run->spec, &ret->score);
     if (r == 0)

@@ -125,6 +125,7 @@ struct program_run {
     size_t failed;          /* the first that did not pass; `count`: none */
     struct outcome outcome; /* of the process that decided the verdict; else of the last one */
     bool is_decided;        /* there is such a one: something failed */
+    char *refusal;          /* owned: why there is no verdict at all; NULL: there will be one */
     int collected;          /* owned, sealed: files of the test that has decided so far; -1: none */
     int collect_error;      /* of these, as in struct slot_result */
     size_t details;         /* bytes of texts that are kept */

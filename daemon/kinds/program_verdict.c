@@ -248,18 +248,23 @@ static int take_artefact(struct program_unit *unit, const struct slot_result *re
 }
 
 /* A program of the task that does not compile is the client's mistake, no verdict. */
-static int refuse_checker(const struct program_run *run, const struct slot_result *result,
-                          const struct outcome *outcome, const char *why, enum error_code *ret_code,
-                          struct fault *fault)
+static int refuse_checker(struct program_run *run, const struct slot_result *result,
+                          const struct outcome *outcome, const char *why)
 {
     char what[80];
-    const struct bytes *words = result->err->length > 0 ? result->err : result->out;
+    _cleanup_bytes_ struct bytes words = BYTES_NULL;
+    int r = keep_words(run, result, &words);
+    if (r < 0)
+        return r;
     outcome_describe(outcome, what, sizeof(what));
-    *ret_code = ERROR_BAD_REQUEST;
-    return fault_set(fault, "job.%s: does not compile: %s%s%.*s",
-                     run->interacts ? "interactor" : "checker", why ? why : what,
-                     words->length > 0 ? ": " : "", (int)MIN(words->length, (size_t)300),
-                     words->length > 0 ? words->data : "");
+    if (asprintf(&run->refusal, "job.%s: does not compile: %s%s%s",
+                 run->interacts ? "interactor" : "checker", why ? why : what,
+                 words.length > 0 ? ": " : "", words.length > 0 ? words.data : "") < 0) {
+        run->refusal = NULL; /* undefined after a failure */
+        return -ENOMEM;
+    }
+    run->is_decided = true;
+    return 0;
 }
 
 static int take_words(struct program_run *run, const struct slot_result *result,
@@ -294,7 +299,7 @@ int program_take_compiler(struct program_run *run, struct program_unit *unit,
         r == 0 && outcome.success ? why_no_artefact(result, found > 0, fits > 0) : NULL;
     bool failed = r == 0 && (why || !outcome.success);
     if (failed && unit == &run->checker)
-        return refuse_checker(run, result, &outcome, why, ret_code, fault);
+        return refuse_checker(run, result, &outcome, why);
     if (r == 0 && unit == &run->program)
         r = take_words(run, result, &outcome, why);
     if (r < 0)

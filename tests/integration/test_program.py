@@ -733,6 +733,9 @@ static int check(const char *output, const char *answer)
     assert client.run(program("print(1)", TWO, checker=checker))["verdict"] == "wrong_answer"
     message = refused(client, program(ADD, checker={"language": "c", "code": "int main("}))
     assert message.startswith("job.checker: does not compile: exit status 1: main.c:")
+    code = "int main() {\n" + "".join(f"return the_variable_{i};\n" for i in range(40)) + "}\n"
+    message = refused(client, program(ADD, checker={"language": "c", "code": code}))
+    assert "\nmain.c:41:" in message and "the_variable_39" in message, "all of the compiler's words"
 
 
 @pytest.mark.parametrize("role", ["checker", "interactor"])

@@ -187,6 +187,22 @@ def test_compile_error(daemon, task):
     assert lines[-2:] == ["compile error", "0 of 3 passed"]
 
 
+@needs_gcc
+@pytest.mark.parametrize("option", ["--checker", "--interactor"])
+def test_a_judge_that_does_not_compile(daemon, task, option):
+    """Its compiler's words are laid out as those about the source are, and none of them is cut."""
+    code = "int main() {\n" + "".join(f"    return the_variable_{i};\n" for i in range(40)) + "}\n"
+    path = source(task, code, "check.c")
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", option, path)
+    lines = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    for i in range(40):
+        assert any(re.match(re.escape(str(path)) + rf":{i + 2}:\d+: error: .*the_variable_{i}\b", line) for line in lines), i
+    assert "    2 |     return the_variable_0;" in lines
+    assert "main.c" not in done.stderr
+    assert lines[-1] == f"rubricctl: {option}: does not compile: exit status 1"
+
+
 def test_json(daemon, task):
     done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", "--json")
     result = json.loads(done.stdout)

@@ -47,10 +47,48 @@ static void test_messages(void **state)
     }
 }
 
+static void test_helpers_that_do_not_compile(void **state)
+{
+    (void)state;
+    static const struct program_options checker = {.checker = "c.c"},
+                                        interactor = {.interactor = "i.c"};
+    static const struct {
+        const char *message;
+        const struct program_options *options;
+        const char *says, *words; /* NULL: it is something else */
+    } cases[] = {
+        {"job.checker: does not compile: exit status 1: main.c:1: error: x\n  1", &checker,
+         "--checker: does not compile: exit status 1", "main.c:1: error: x\n  1"},
+        {"job.interactor: does not compile: signal 9 (SIGKILL): x", &interactor,
+         "--interactor: does not compile: signal 9 (SIGKILL)", "x"},
+        {"job.checker: does not compile: limit exceeded: memory: a: b", &checker,
+         "--checker: does not compile: limit exceeded: memory", "a: b"},
+        {"job.checker: does not compile: limit exceeded: memory", &checker,
+         "--checker: does not compile: limit exceeded: memory", ""},
+        {"job.checker: does not compile: the compiler made nothing to run", &checker,
+         "--checker: does not compile: the compiler made nothing to run", ""},
+        {"job.checker.language: does not compile: x", &interactor, NULL, NULL},
+        {"job.checker: missing", &checker, NULL, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[128];
+        const char *words, *path;
+        bool told = refusal_tell_compile(cases[i].message, cases[i].options, text, sizeof(text),
+                                         &words, &path);
+        assert_int_equal(told, cases[i].says != NULL);
+        if (!told)
+            continue;
+        assert_string_equal(text, cases[i].says);
+        assert_string_equal(words, cases[i].words);
+        assert_string_equal(path, cases[i].options == &checker ? "c.c" : "i.c");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_helpers_that_do_not_compile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
