@@ -700,6 +700,14 @@ def test_a_checker_that_fails_is_no_fault_of_the_program(client):
     assert detail(result).startswith("test 1 of 1: checker: FileNotFoundError: [Errno 2] ")
 
 
+def test_a_checker_that_is_not_compiled_is_not_checked(client):
+    """Python's own status is 1 if it cannot parse the checker, which means wrong, after each test."""
+    checker = {"language": "python", "code": "def check(:\n"}
+    result = client.run(program(ADD, TWO, checker=checker, stop="all"))
+    assert verdicts(result) == ["wrong_answer"] * 2
+    assert all("SyntaxError" in test["checker"] for test in result["tests"])
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_checker_may_quote_the_program_at_length(client, stream):
     """Else a program would choose an error by an answer that the checker quotes, as Python's exceptions do, each of
