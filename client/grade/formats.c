@@ -5,6 +5,7 @@
 #include "proto/lenient.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define FORMAT_ROW(name_) &data_format_##name_,
 const struct data_format *const data_formats[DATA_FORMATS_N] = {DATA_FORMATS(FORMAT_ROW)};
@@ -63,31 +64,74 @@ bool formats_has(const json_t *record, const char *name)
     return json_array_size(value) > 0 || json_object_size(value) > 0;
 }
 
-/* Whether WORD, of N bytes, is one that names of tests have: test, tests, testcase, unittests. */
-static bool is_of_tests(const char *word, size_t n)
+/* What a member of a record may hold that decides whether code is right. */
+enum bearing { BEARS_NOTHING, BEARS_TESTS, BEARS_JUDGE };
+
+/* Names, in letters alone, of members that hold tests or what judges outputs. */
+static const struct {
+    const char *letters;
+    enum bearing bearing;
+} known_names[] = {
+    {"inputoutput", BEARS_TESTS}, {"baseinput", BEARS_TESTS}, {"plusinput", BEARS_TESTS},
+    {"base", BEARS_TESTS},        {"plus", BEARS_TESTS},      {"assertions", BEARS_TESTS},
+    {"assertion", BEARS_TESTS},   {"asserts", BEARS_TESTS},   {"checks", BEARS_TESTS},
+    {"check", BEARS_TESTS},       {"private", BEARS_TESTS},   {"secret", BEARS_TESTS},
+    {"examples", BEARS_TESTS},    {"iosamples", BEARS_TESTS}, {"evaluation", BEARS_TESTS},
+    {"validation", BEARS_TESTS},  {"hidden*", BEARS_TESTS},   {"specialjudge", BEARS_JUDGE},
+};
+
+/* Words that a name of such a member has among others: "more_cases", "checkerCode". `*` stands for
+ * any end: test, tests, testcase. */
+static const struct {
+    const char *word;
+    enum bearing bearing;
+} known_words[] = {
+    {"test*", BEARS_TESTS},   {"unittest*", BEARS_TESTS},  {"pytest*", BEARS_TESTS},
+    {"cases", BEARS_TESTS},   {"inputs", BEARS_TESTS},     {"outputs", BEARS_TESTS},
+    {"checker", BEARS_JUDGE}, {"interactor", BEARS_JUDGE},
+};
+
+/* Whether the N bytes of WORD are MEANT, in any case. */
+static bool is_word(const char *word, size_t n, const char *meant)
 {
-    static const char *const starts[] = {"test", "unittest", "pytest", "Test"};
-    for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
-        if (n >= strlen(starts[i]) && memcmp(word, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
+    size_t length = strlen(meant);
+    if (meant[length - 1] == '*')
+        return n >= length - 1 && strncasecmp(word, meant, length - 1) == 0;
+    return n == length && strncasecmp(word, meant, n) == 0;
 }
 
-/* Whether the member NAME is one that has tests in it: by one of its words, so that `contest_id` is
- * none, or because it is known. */
-static bool carries_tests(const char *name)
+#define SEPARATORS "_-. "
+
+/* What a member called NAME holds: by one of its words, so that `contest_id` is none, or because it
+ * is known, however it separates its words. A judge of tests is a judge. */
+static enum bearing bearing_of(const char *name)
 {
-    static const char *const known[] = {"input_output", "base_input", "plus_input", "base", "plus",
-                                        "assertions",   "asserts",    "checks",     NULL};
-    if (is_listed(known, name, strlen(name)))
-        return true;
+    enum bearing found = BEARS_NOTHING;
+    char letters[32];
+    size_t length = 0;
+    for (const char *c = name; *c && length < sizeof(letters); c++)
+        if (!strchr(SEPARATORS, *c))
+            letters[length++] = *c;
+    for (size_t i = 0; i < ARRAY_SIZE(known_names); i++)
+        if (is_word(letters, length, known_names[i].letters))
+            found = known_names[i].bearing;
     for (size_t n; *name; name += n) {
-        n = strcspn(name + 1, "_-. ABCDEFGHIJKLMNOPQRSTUVWXYZ") + 1;
-        size_t skip = strspn(name, "_-. ");
-        if (n > skip && is_of_tests(name + skip, n - skip))
-            return true;
+        n = strcspn(name + 1, SEPARATORS "ABCDEFGHIJKLMNOPQRSTUVWXYZ") + 1;
+        size_t skip = strspn(name, SEPARATORS);
+        for (size_t i = 0; n > skip && i < ARRAY_SIZE(known_words); i++)
+            if (found != BEARS_JUDGE && is_word(name + skip, n - skip, known_words[i].word))
+                found = known_words[i].bearing;
     }
-    return false;
+    return found;
+}
+
+/* Whether the member NAME of RECORD, with BEARING, has something in it. A number of tests is none,
+ * but that a judge is needed may be said by a number, or by `true`. */
+static bool bears(const json_t *record, const char *name, enum bearing bearing)
+{
+    const json_t *value = task_member(record, name);
+    bool is_said = json_is_true(value) || (json_is_number(value) && json_number_value(value) != 0);
+    return formats_has(record, name) || (bearing == BEARS_JUDGE && is_said);
 }
 
 /* The member that tasks of FORMAT have, RECORD has not, and NAME may be meant to be; NULL. */
@@ -106,7 +150,8 @@ int formats_check(const struct data_format *format, const json_t *record, struct
     for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
         const char *name = json_object_iter_key(i);
         size_t n = strlen(name);
-        if (!carries_tests(name) || !formats_has(record, name) || decodes(format, name, n) ||
+        enum bearing bearing = bearing_of(name);
+        if (bearing == BEARS_NOTHING || !bears(record, name, bearing) || decodes(format, name, n) ||
             is_listed(format->texts, name, n) || is_listed(format->skips, name, n))
             continue;
         const char *meant = meant_by(format, record, name);
@@ -114,9 +159,13 @@ int formats_check(const struct data_format *format, const json_t *record, struct
             return fault_set(fault, "%.60s: a task of %s has none; did you mean %s?", name,
                              format->title, meant);
         return fault_set(fault,
-                         "%.60s: it has tests that would not be run: a task of %s has none there "
+                         "%.60s: it %s: a task of %s has none there "
                          "(--format chooses another format; --list-formats)",
-                         name, format->title);
+                         name,
+                         bearing == BEARS_JUDGE
+                             ? "says how to judge outputs, which would not be done"
+                             : "has tests that would not be run",
+                         format->title);
     }
     return 0;
 }

@@ -77,8 +77,8 @@ const struct data_format *formats_recognise(const json_t *record);
 /* Whether any format decodes the member NAME, of N bytes. */
 bool formats_use(const char *name, size_t n);
 
-/* Refuses RECORD, of FORMAT, if it has a member with tests that the format does not know of.
- * -EINVAL with FAULT. */
+/* Refuses RECORD, of FORMAT, if it has a member with tests, or with what judges outputs, that the
+ * format does not know of. -EINVAL with FAULT. */
 int formats_check(const struct data_format *format, const json_t *record, struct fault *fault);
 
 /* Whether RECORD, of FORMAT, has something in the member NAME. */

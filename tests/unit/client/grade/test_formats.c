@@ -471,39 +471,6 @@ static void test_python(void **state)
 
 /* --- all of them -------------------------------------------------------------------------- */
 
-/* Tests that would not be run are a mistake, and never silently left out. */
-static void test_unused(void **state)
-{
-    static const char told[] = ": it has tests that would not be run: a task of HumanEval has none "
-                               "there (--format chooses another format; --list-formats)";
-    static const char *const names[] = {"test_list", "hiddenTests", "input_output",
-                                        "plus",      "more-tests",  "unittests"};
-    static const char *const others[] = {"contest_id", "doctests", "latest", "greatest_test_", "x"};
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        char text[256], complaint[FAULT_MAX];
-        (void)snprintf(text, sizeof(text),
-                       "{\"task_id\":1,\"prompt\":\"\",\"test\":\"check\",\"entry_point\":\"f\","
-                       "\"%s\":[\"x\"]}",
-                       names[i]);
-        (void)snprintf(complaint, sizeof(complaint), "d:1: %s%s", names[i], told);
-        if (strcmp(names[i], "input_output") == 0)
-            (void)snprintf(complaint, sizeof(complaint),
-                           "d:1: test: it has tests that would not be run: a task of APPS/TACO has "
-                           "none there (--format chooses another format; --list-formats)");
-        refuse(text, complaint);
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(others) - 2; i++) {
-        char text[256];
-        (void)snprintf(text, sizeof(text),
-                       "{\"task_id\":1,\"prompt\":\"\",\"test\":\"check\",\"entry_point\":\"f\","
-                       "\"%s\":[\"x\"],\"tests\":null,\"more_tests\":[],\"test_count\":3}",
-                       others[i]);
-        _cleanup_dataset_ struct dataset set = parse_as(text, NULL, NULL, "");
-        assert_int_equal(set.n, 1);
-    }
-}
-
 static void test_names(void **state)
 {
     struct fault fault = FAULT_NULL;
@@ -542,8 +509,7 @@ int main(void)
         cmocka_unit_test(test_apps),          cmocka_unit_test(test_codecontests),
         cmocka_unit_test(test_limits),        cmocka_unit_test(test_unittests),
         cmocka_unit_test(test_cruxeval),      cmocka_unit_test(test_python),
-        cmocka_unit_test(test_unused),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_languages),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_languages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""Which records rubricctl grade refuses because tests of theirs would not be run."""
+
+import pytest
+from test_grade_formats import SUM, Place
+
+
+@pytest.fixture(name="place")
+def make_place(tmp_path):
+    return Place(tmp_path)
+
+
+PACKED = {"inputs": ["1 2\n"], "outputs": ["3"], "fn_name": None}
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ({"id": 1, "input_output": PACKED, "cases": [{"input": "3 4", "output": "7"}]},
+         "cases: it has tests that would not be run: a task of APPS/TACO has none there (--format chooses another "
+         "format; --list-formats)"),
+        ({"name": 1, "public_tests": {"input": ["1 2"], "output": ["3"]}, "checker": "int main() {}"},
+         "checker: it says how to judge outputs, which would not be done: a task of CodeContests has none there "
+         "(--format chooses another format; --list-formats)"),
+    ],
+)  # fmt: skip
+def test_a_record_with_further_tests_is_unusable(place, row, complaint):
+    place.write("tasks.jsonl", [row])
+    place.write("samples.jsonl", [{"id": 1, "task_id": 1, "solution": SUM}])
+    done = place.run("--quiet", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"rubricctl: tasks.jsonl:1: {complaint}")

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* Records with tests, or with what judges outputs, that their formats do not use. */
+#include "client/grade/dataset.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void collect(void *arg, const char *what)
+{
+    (void)snprintf(arg, FAULT_MAX, "%s", what);
+}
+
+/* Reads TEXT, a record; COMPLAINT is what is wrong with it, or "". */
+static struct dataset parse(const char *text, const char *complaint)
+{
+    struct dataset dataset = DATASET_NULL;
+    char said[FAULT_MAX] = "";
+    const struct dataset_options options = {.format = NULL};
+    assert_int_equal(dataset_parse("d", text, strlen(text), &options, collect, said, &dataset), 0);
+    assert_string_equal(said, complaint);
+    assert_int_equal(dataset.n, complaint[0] ? 0 : 1);
+    return dataset;
+}
+
+static void refuse(const char *text, const char *complaint)
+{
+    _cleanup_dataset_ struct dataset dataset = parse(text, complaint);
+}
+
+static void accept(const char *text)
+{
+    _cleanup_dataset_ struct dataset dataset = parse(text, "");
+}
+
+/* Tests that would not be run are a mistake, and never silently left out. */
+static void test_by_a_word(void **state)
+{
+    static const char told[] = ": it has tests that would not be run: a task of HumanEval has none "
+                               "there (--format chooses another format; --list-formats)";
+    static const char *const names[] = {"test_list", "hiddenTests", "input_output",
+                                        "plus",      "more-tests",  "unittests"};
+    static const char *const others[] = {"contest_id", "doctests", "latest", "greatest_test_", "x"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        char text[256], complaint[FAULT_MAX];
+        (void)snprintf(text, sizeof(text),
+                       "{\"task_id\":1,\"prompt\":\"\",\"test\":\"check\",\"entry_point\":\"f\","
+                       "\"%s\":[\"x\"]}",
+                       names[i]);
+        (void)snprintf(complaint, sizeof(complaint), "d:1: %s%s", names[i], told);
+        if (strcmp(names[i], "input_output") == 0)
+            (void)snprintf(complaint, sizeof(complaint),
+                           "d:1: test: it has tests that would not be run: a task of APPS/TACO has "
+                           "none there (--format chooses another format; --list-formats)");
+        refuse(text, complaint);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(others) - 2; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof(text),
+                       "{\"task_id\":1,\"prompt\":\"\",\"test\":\"check\",\"entry_point\":\"f\","
+                       "\"%s\":[\"x\"],\"tests\":null,\"more_tests\":[],\"test_count\":3}",
+                       others[i]);
+        accept(text);
+    }
+}
+
+#define NONE_THERE \
+    ": a task of HumanEval has none there (--format chooses another format; --list-formats)"
+#define HUMANEVAL(more) \
+    "{\"task_id\":1,\"prompt\":\"\",\"test\":\"check\",\"entry_point\":\"f\"," more "}"
+
+/* A name may be one of tests without a word of theirs. A number, or a flag, is no test. */
+static void test_by_other_names(void **state)
+{
+    static const char *const names[] = {
+        "cases",      "more_cases", "hidden",   "hidden_io",  "hiddenIO",     "Hidden-Input",
+        "private",    "secret",     "examples", "io_samples", "ioSamples",    "evaluation",
+        "validation", "inputs",     "outputs",  "assertion",  "extra_inputs", "check",
+    };
+    static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}"};
+    static const char *const nothing[] = {"null", "false", "true", "\"\"", "[]", "{}", "0", "1"};
+    char text[256], complaint[FAULT_MAX];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        (void)snprintf(complaint, sizeof(complaint),
+                       "d:1: %s: it has tests that would not be run" NONE_THERE, names[i]);
+        for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
+            (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), names[i], values[j]);
+            refuse(text, complaint);
+        }
+        for (size_t j = 0; j < ARRAY_SIZE(nothing); j++) {
+            (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), names[i], nothing[j]);
+            accept(text);
+        }
+    }
+    accept(HUMANEVAL("\"case\":\"x\",\"input\":\"x\",\"privateer\":\"x\",\"recheck\":\"x\","
+                     "\"is_checkered\":true,\"unhidden\":\"x\",\"example\":\"x\""));
+}
+
+/* Without its judge a task is another one. That it has one may be said by a flag. */
+static void test_judges(void **state)
+{
+    static const char *const names[] = {"checker",       "generated_checker", "checkerCode",
+                                        "special_judge", "specialJudge",      "interactor",
+                                        "test_checker",  "hidden_checker"};
+    static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}", "true", "1", "0.5"};
+    static const char *const nothing[] = {"null", "false", "\"\"", "[]", "{}", "0"};
+    char text[256], complaint[FAULT_MAX];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        (void)snprintf(complaint, sizeof(complaint),
+                       "d:1: %s: it says how to judge outputs, which would not be done" NONE_THERE,
+                       names[i]);
+        for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
+            (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), names[i], values[j]);
+            refuse(text, complaint);
+        }
+        for (size_t j = 0; j < ARRAY_SIZE(nothing); j++) {
+            (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), names[i], nothing[j]);
+            accept(text);
+        }
+    }
+}
+
+/* MBPP+ of EvalPlus has the assertions of MBPP beside the inputs, and does not run them either. */
+static void test_assertion_of_evalplus(void **state)
+{
+    _cleanup_dataset_ struct dataset set = parse(
+        "{\"task_id\":\"Mbpp/2\",\"prompt\":\"\",\"entry_point\":\"f\",\"canonical_solution\":"
+        "\"def f(a):\\n    return a\\n\",\"base_input\":[[1]],\"plus_input\":[[2]],\"atol\":0,"
+        "\"contract\":\"\",\"assertion\":\"assert f(1) == 1\"}",
+        "");
+    (void)state;
+    assert_ptr_equal(set.tasks[0].format, &data_format_evalplus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_a_word),   cmocka_unit_test(test_by_other_names),
+        cmocka_unit_test(test_judges),      cmocka_unit_test(test_assertion_of_evalplus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
