@@ -58,7 +58,7 @@ static const char *misnamed(const json_t *packed)
     return guess_member(packed, "fn_name");
 }
 
-static const char *const columns[2] = {"inputs", "outputs"};
+static const char *const columns[] = {"inputs", "outputs", "fn_name", NULL};
 
 static int take_tests(struct task *task, struct fault *fault)
 {
@@ -83,6 +83,8 @@ static int take_tests(struct task *task, struct fault *fault)
         return fault_set(fault, "input_output: fn_name: it is no name of a function");
     r = task->call ? add_calls(tests, inputs, outputs, fault)
                    : iotests_add_all(tests, packed, columns, "input_output", fault);
+    if (r == 0)
+        r = iotests_check_names(packed, columns, "input_output", fault);
     return r < 0 ? r : iotests_give(task, &tests, fault);
 }
 

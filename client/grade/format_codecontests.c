@@ -42,13 +42,15 @@ static bool recognise(const json_t *record)
     return is_reexport(record);
 }
 
-static const char *const columns[2] = {"input", "output"};
+static const char *const columns[] = {"input", "output", NULL};
 
 static int add_groups(const struct task *task, json_t *tests, struct fault *fault)
 {
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
         const json_t *group = task_member(task->object, groups[i]);
         int r = group ? iotests_add_all(tests, group, columns, groups[i], fault) : 0;
+        if (r == 0)
+            r = iotests_check_names(group, columns, groups[i], fault);
         if (r < 0)
             return r;
     }
@@ -70,6 +72,8 @@ static int add_reexport(struct task *task, json_t *tests, struct fault *fault)
             return fault_set(fault, "%s: expected stdin and stdout, and nothing else", where);
         r = iotests_add(tests, json_object_get(input, "stdin"), json_object_get(output, "stdout"),
                         where, fault);
+        if (r == 0)
+            r = iotests_check_names(json_array_get(cases, i), columns, where, fault);
     }
     return r;
 }

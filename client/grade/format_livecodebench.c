@@ -75,6 +75,8 @@ static int add_call(json_t *tests, const json_t *input, const json_t *output, st
 
 /* --- the tests ---------------------------------------------------------------------------- */
 
+static const char *const of_test[] = {"input", "output", "testtype", NULL};
+
 static int add_case(const struct task *task, json_t *tests, const json_t *test, const char *where,
                     struct fault *fault)
 {
@@ -86,8 +88,9 @@ static int add_case(const struct task *task, json_t *tests, const json_t *test, 
     if (is_call != (task->call != NULL))
         return fault_set(fault, "%s: of type %s, but metadata %s func_name", where, type,
                          task->call ? "has" : "has no");
-    return is_call ? add_call(tests, input, output, fault)
-                   : iotests_add(tests, input, output, where, fault);
+    int r = is_call ? add_call(tests, input, output, fault)
+                    : iotests_add(tests, input, output, where, fault);
+    return r < 0 ? r : iotests_check_names(test, of_test, where, fault);
 }
 
 /* Adds the tests in the member NAME: a text of JSON, or a packed one. */
@@ -152,14 +155,15 @@ static int take_cases(struct task *task, json_t *tests, struct fault *fault)
     return r;
 }
 
+static const char *const columns[] = {"inputs", "outputs", "fn_name", NULL};
+
 static int add_packed(const struct task *task, json_t *tests, const json_t *packed,
                       struct fault *fault)
 {
     const json_t *inputs = json_object_get(packed, "inputs");
     const json_t *outputs = json_object_get(packed, "outputs");
     if (!task->call)
-        return iotests_add_all(tests, packed, (const char *const[2]){"inputs", "outputs"},
-                               INPUT_OUTPUT, fault);
+        return iotests_add_all(tests, packed, columns, INPUT_OUTPUT, fault);
     if (json_array_size(inputs) != json_array_size(outputs))
         return fault_set(fault, "%zu inputs, but %zu outputs", json_array_size(inputs),
                          json_array_size(outputs));
@@ -185,6 +189,8 @@ static int take_reexport(struct task *task, json_t *tests, struct fault *fault)
         r = take_function(task, json_object_get(packed, "fn_name"), &why);
     if (r == 0)
         r = add_packed(task, tests, packed, &why);
+    if (r == 0)
+        r = iotests_check_names(packed, columns, INPUT_OUTPUT, &why);
     return r == -EINVAL ? fault_set(fault, "test: %s", why.text) : r;
 }
 

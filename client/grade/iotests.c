@@ -97,6 +97,51 @@ int iotests_add_all(json_t *tests, const json_t *group, const char *const names[
     return 0;
 }
 
+static bool is_empty(const json_t *value)
+{
+    if (json_is_string(value))
+        return json_string_length(value) == 0;
+    return json_is_null(value) || json_is_false(value) ||
+           (json_is_array(value) && json_array_size(value) == 0) ||
+           (json_is_object(value) && json_object_size(value) == 0);
+}
+
+/* Says that the member NAME at WHERE would be passed over, and which of KNOWN it may be meant for.
+ */
+static int name_unknown(const json_t *object, const char *name, const char *const *known,
+                        const char *where, struct fault *fault)
+{
+    char expected[PLACE_MAX] = "";
+    for (size_t i = 0; known[i]; i++) {
+        if (guess_is_near(name, known[i]) && !task_member(object, known[i]))
+            return fault_set(fault, "%s.%.40s: it is not read; did you mean %s?", where, name,
+                             known[i]);
+        size_t used = strlen(expected);
+        (void)snprintf(expected + used, sizeof(expected) - used, "%s%s",
+                       i == 0         ? ""
+                       : known[i + 1] ? ", "
+                                      : " and ",
+                       known[i]);
+    }
+    return fault_set(fault, "%s.%.40s: it has tests that would not be run: expected only %s", where,
+                     name, expected);
+}
+
+int iotests_check_names(const json_t *object, const char *const *known, const char *where,
+                        struct fault *fault)
+{
+    json_t *walked = (json_t *)(uintptr_t)object;
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+        const char *name = json_object_iter_key(i);
+        size_t at = 0;
+        while (known[at] && strcmp(known[at], name) != 0)
+            at++;
+        if (!known[at] && !is_empty(json_object_iter_value(i)))
+            return name_unknown(object, name, known, where, fault);
+    }
+    return 0;
+}
+
 int iotests_add_call(json_t *tests, json_t *take_args, json_t *take_expected,
                      const json_t *alternative)
 {

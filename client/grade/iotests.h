@@ -18,6 +18,11 @@ int iotests_add(json_t *tests, const json_t *input, const json_t *output, const 
 int iotests_add_all(json_t *tests, const json_t *group, const char *const names[2],
                     const char *where, struct fault *fault);
 
+/* Refuses OBJECT, which is at WHERE and holds tests, if a member other than KNOWN, a list that ends
+ * with NULL, has something in it. -EINVAL with FAULT. */
+int iotests_check_names(const json_t *object, const char *const *known, const char *where,
+                        struct fault *fault);
+
 /* Adds the test that calls a function with TAKE_ARGS, an array, and wants TAKE_EXPECTED, or
  * ALTERNATIVE (NULL: nothing else). Either of the first may be NULL: memory ran out. 0 or -ENOMEM.
  */

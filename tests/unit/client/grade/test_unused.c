@@ -138,11 +138,53 @@ static void test_assertion_of_evalplus(void **state)
     assert_ptr_equal(set.tasks[0].format, &data_format_evalplus);
 }
 
+#define COLUMNS "\"input\":[\"1\"],\"output\":[\"2\"]"
+#define PACKED "\"inputs\":[\"1\"],\"outputs\":[\"2\"]"
+#define CASES(more)                                                                    \
+    "{\"question_id\":\"q\",\"public_test_cases\":[{\"input\":\"1\",\"output\":\"2\"," \
+    "\"testtype\":\"stdin\"" more "}]}"
+#define WOULD_NOT ": it has tests that would not be run: expected only "
+
+/* Nor are tests passed over that are among those of the format. */
+static void test_among_tests(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"{\"name\":\"x\",\"public_tests\":{" COLUMNS ",\"hidden_input\":[\"3\"]}}",
+         "d:1: public_tests.hidden_input" WOULD_NOT "input and output"},
+        {"{\"name\":\"x\",\"public_tests\":{" COLUMNS "},\"private_tests\":{" COLUMNS
+         ",\"hidden_output\":[\"3\"]}}",
+         "d:1: private_tests.hidden_output" WOULD_NOT "input and output"},
+        {"{\"name\":\"x\",\"generated_tests\":{" COLUMNS ",\"more\":{\"input\":[]}}}",
+         "d:1: generated_tests.more" WOULD_NOT "input and output"},
+        {"{\"id\":3,\"labels\":\"{}\",\"test\":[{\"input\":{\"stdin\":\"1\"},\"output\":{"
+         "\"stdout\":"
+         "\"2\"},\"hidden\":1}]}",
+         "d:1: test[0].hidden" WOULD_NOT "input and output"},
+        {"{\"id\":1,\"input_output\":{" PACKED ",\"hidden_inputs\":[\"3\"]}}",
+         "d:1: input_output.hidden_inputs" WOULD_NOT "inputs, outputs and fn_name"},
+        {"{\"id\":1,\"input_output\":\"{\\\"inputs\\\":[[1]],\\\"outputs\\\":[1],"
+         "\\\"fn_name\\\":\\\"f\\\",\\\"tests\\\":\\\"x\\\"}\"}",
+         "d:1: input_output.tests" WOULD_NOT "inputs, outputs and fn_name"},
+        {CASES(",\"hidden_input\":\"3\""),
+         "d:1: public_test_cases[0].hidden_input" WOULD_NOT "input, output and testtype"},
+        {"{\"question_id\":\"q\",\"metadata\":{\"func_name\":\"f\"},\"private_test_cases\":[{"
+         "\"input\":\"1\",\"output\":\"1\",\"testtype\":\"functional\",\"cases\":[1]}]}",
+         "d:1: private_test_cases[0].cases" WOULD_NOT "input, output and testtype"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+        refuse(wrong[i][0], wrong[i][1]);
+    accept("{\"name\":\"x\",\"public_tests\":{" COLUMNS ",\"more\":null,\"most\":[]}}");
+    accept("{\"id\":1,\"input_output\":{" PACKED ",\"fn_name\":null,\"tests\":\"\"}}");
+    accept(CASES(",\"more\":{}"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_a_word),   cmocka_unit_test(test_by_other_names),
         cmocka_unit_test(test_judges),      cmocka_unit_test(test_assertion_of_evalplus),
+        cmocka_unit_test(test_among_tests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
