@@ -135,8 +135,8 @@ const struct data_format data_format_apps = {
     .what = "input_output, by standard input or calls of a function; 4 s each, all tests run",
     .source = "hendrycks/apps, eval/testing_util.py; FlagOpen/TACO, metrics/testing_util.py",
     .differs =
-        "each test runs in a process of its own, as a program; numpy is not imported for it; "
-        "keys of objects stay texts",
+        "each test runs in a process of its own, as a program; a wrong exit status fails a test, "
+        "whatever its output; numpy is not imported for it; " VALUES_OF_CALLS,
     .samples =
         "problem_id, id or task_id (or the record's number, from 0), and solution (a program) "
         "or generation (free text)",

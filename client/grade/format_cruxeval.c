@@ -185,7 +185,9 @@ const struct data_format data_format_cruxeval_o = {
     .what = "the answer is what f(input) returns, by the isolated judge",
     .source = SOURCE,
     .differs =
-        "the answer does not see the function, so a call of it is wrong however it is written",
+        "the answer sees neither the function, so a call of it is wrong however it is written, "
+        "nor what the record's code imports; a bare `1, 2` is the tuple, where an assertion of it "
+        "fails",
     .samples =
         "id and solution (the value) or generation (free text with [ANSWER] assert f(...) == "
         "value [/ANSWER])",

@@ -236,7 +236,8 @@ const struct data_format data_format_livecodebench = {
     .differs =
         "each test runs in a process of its own, as a program: it may exit with 0 and is not "
         "made a function; a wrong exit status fails a test; os and subprocess are not taken "
-        "away, the jail holds instead; samples in other languages run, too (--language)",
+        "away, the jail holds instead; samples in other languages run, too "
+        "(--language); " VALUES_OF_CALLS,
     .samples = "question_id and code_list (programs), or one solution or generation (free text)",
     .ids = (const char *const[]){"question_id", "task_id", "id", NULL},
     .uses = (const char *const[]){"public_test_cases", "private_test_cases", "metadata", "test",

@@ -58,6 +58,12 @@ struct data_format {
                 const json_t *text, json_t **ret);
 };
 
+/* Where calls of functions differ from those of harnesses that compare by Python's ==. */
+#define VALUES_OF_CALLS                                                                         \
+    "the values of calls are compared as JSON has them: a tuple in another value is a list, a " \
+    "key that is a number is its text, an array of NumPy's is a list; what JSON has not "       \
+    "(Fraction, Decimal, complex) is no answer, though Python's == may find it equal"
+
 #define DATA_FORMAT_NUMBER(name_) DATA_FORMAT_##name_,
 enum { DATA_FORMATS(DATA_FORMAT_NUMBER) DATA_FORMATS_N };
 #undef DATA_FORMAT_NUMBER
