@@ -55,8 +55,10 @@ struct language {
     uint64_t time_factor;      /* on the time limits of a test, in thousandths */
     uint64_t memory_overhead;  /* bytes of the memory limit that are not for {heap_mb} */
     struct limits run_limits;  /* 0: that of the kind of job */
-    struct string_list memory_messages; /* texts on stderr that say: out of memory */
-    uint64_t memory_status;             /* an exit status that says so; 0: none does */
+    struct string_list memory_messages; /* lines of stderr that say: out of memory; a `*` in them is
+                                           any text */
+    uint64_t memory_status; /* the exit status that comes with it, with any of these lines if there
+                               are any; 0: it may be any */
 
     /* [compiler] */
     char

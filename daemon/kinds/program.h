@@ -205,6 +205,10 @@ int program_compare_values(const struct bytes *got, const struct bytes *expected
  * none. */
 void program_words(const struct bytes *text, bool is_compiler, char out[PROGRAM_WORDS_MAX]);
 
+/* Tells whether a line of TEXT, without blanks at its end, is PATTERN, in which each `*` stands for
+ * any text. */
+bool program_has_line(const struct bytes *text, const char *pattern);
+
 /* --- program_report.c --------------------------------------------------------------------- */
 
 /* Makes the members of a result. NULL when memory runs out. */

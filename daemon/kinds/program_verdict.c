@@ -113,23 +113,21 @@ static void keep_difference(struct program_run *run, struct program_result *resu
 
 /* --- how a program ended ------------------------------------------------------------------ */
 
-static bool holds(const struct bytes *text, const char *word)
-{
-    return text->length > 0 && memmem(text->data, text->length, word, strlen(word));
-}
-
-/* Tells whether the runtime itself says that it ran out of memory. */
+/* Tells whether the runtime itself says that it ran out of memory. An exit status alone does not,
+ * if the runtime has words for it: a program may end with any. */
 static bool says_memory(const struct language *language, const struct outcome *outcome,
                         const struct bytes *err)
 {
+    const struct string_list *messages = &language->memory_messages;
+    bool has_status = language->memory_status > 0;
     if (outcome->success || outcome->limit != LIMIT_NONE)
         return false;
-    if (language->memory_status > 0 && outcome->exit_code == (int)language->memory_status)
-        return true;
-    for (size_t i = 0; i < language->memory_messages.count; i++)
-        if (holds(err, language->memory_messages.item[i]))
+    if (has_status && outcome->exit_code != (int)language->memory_status)
+        return false;
+    for (size_t i = 0; i < messages->count; i++)
+        if (program_has_line(err, messages->item[i]))
             return true;
-    return false;
+    return has_status && messages->count == 0;
 }
 
 static enum program_verdict verdict_of(const struct program_unit *unit,

@@ -228,3 +228,35 @@ void program_words(const struct bytes *text, bool is_compiler, char out[PROGRAM_
     if (line.length > 0)
         tell(line, rest, out);
 }
+
+/* Tells whether LINE is PATTERN. Of all that a `*` may stand for the shortest will do, and only the
+ * last one is ever made longer: the time is bounded by the product of both lengths. */
+static bool is_like(struct span line, const char *pattern)
+{
+    const char *star = NULL;
+    size_t at = 0, starred = 0;
+    while (at < line.length) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            starred = at;
+        } else if (*pattern && *pattern == line.data[at]) {
+            pattern++;
+            at++;
+        } else if (star) {
+            pattern = star;
+            at = ++starred;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}
+
+bool program_has_line(const struct bytes *text, const char *pattern)
+{
+    struct span rest = {text->data, text->length}, line;
+    while (next_line(&rest, &line))
+        if (is_like(line, pattern))
+            return true;
+    return false;
+}

@@ -180,6 +180,18 @@ def test_a_runtime_says_that_memory_ran_out(client):
     assert result["verdict"] == "memory" and "MemoryError" in result["tests"][0]["stderr"]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise ValueError('no MemoryError here')",
+        "import sys\nprint('MemoryError is not why', file=sys.stderr)\nsys.exit(1)",
+        "class MemoryErrors(Exception): pass\nraise MemoryErrors",
+    ],
+)
+def test_who_only_speaks_of_memory_lacks_none(client, code):
+    assert client.run(program(code))["verdict"] == "runtime_error"
+
+
 @needs_gcc
 def test_without_evidence_it_is_a_runtime_error(client):
     code = "#include <stdlib.h>\nint main(void) { return malloc(1ul << 40) ? 0 : 1; }"

@@ -8,7 +8,8 @@ spy     with "write" on its input leaves a file behind and prints done; with "lo
         finds one, clean if not
 bomb    starts processes or threads without end
 
-A syntax error is the same in all: BROKEN."""
+A syntax error is the same in all: BROKEN. Programs in PRETENDERS lack no memory and end in an error that looks
+like it."""
 
 BROKEN = "this is ) no { program in any language ] at all '\n"
 
@@ -424,4 +425,34 @@ end.
 """,
         "bomb": "uses baseunix;\nbegin\n  while true do fpfork\nend.\n",
     },
+}
+
+PRETENDERS = {
+    "bash": 'echo "no: xmalloc: cannot allocate it" >&2; exit 1\n',
+    "cpp": '#include <stdexcept>\nint main() { throw std::runtime_error("std::bad_alloc"); }\n',
+    "csharp": 'class A { static void Main() { throw new System.Exception("System.OutOfMemoryException: no"); } }\n',
+    "d": 'void main() { throw new Exception("core.exception.OutOfMemoryError: Memory allocation failed"); }\n',
+    "go": 'package main\nfunc main() { panic("fatal error: runtime: out of memory") }\n',
+    "haskell": "import System.Exit\nmain = exitWith (ExitFailure 251)\n",
+    "java": """
+class A { public static void main(String[] a) {
+    throw new RuntimeException("java.lang.OutOfMemoryError: Java heap space"); } }
+""",
+    "javascript": 'throw new Error("JavaScript heap out of memory");\n',
+    "kotlin": 'fun main() { throw RuntimeException("java.lang.OutOfMemoryError: Java heap space") }\n',
+    "lua": 'error("not enough memory")\n',
+    "ocaml": 'let () = failwith "Out_of_memory"\n',
+    "pascal": "begin halt(203) end.\n",
+    "perl": 'die "Out of memory!";\n',
+    "php": '<?php throw new Exception("Out of memory");\n',
+    "pypy3": "raise ValueError('no MemoryError here')\n",
+    "python": "raise ValueError('no MemoryError here')\n",
+    "r": 'stop("there: cannot allocate vector of size 1")\n',
+    "ruby": 'raise "failed to allocate memory (NoMemoryError)"\n',
+    "rust": 'fn main() { eprintln!("no memory allocation of 1 bytes failed"); std::process::exit(1); }\n',
+    "scala": """
+object A { def main(a: Array[String]): Unit =
+  throw new RuntimeException("java.lang.OutOfMemoryError: Java heap space") }
+""",
+    "typescript": 'throw new Error("JavaScript heap out of memory");\n',
 }

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 
 from conftest import Daemon, give_to_account  # noqa: E402
-from programs import BROKEN, PROGRAMS  # noqa: E402
+from programs import BROKEN, PRETENDERS, PROGRAMS  # noqa: E402
 
 FILES = HERE.parents[1] / "conf" / "languages.d"
 LANGUAGES = sorted(path.stem for path in FILES.glob("*.conf"))
@@ -33,7 +33,7 @@ HOG_VERDICTS = {"c": {"memory", "runtime_error"}, "d": {"memory", "runtime_error
 # Their compilers would warn of how the file calls them.
 SILENT = {"kotlin", "typescript"}
 
-CASES = ["hello", "sum", "broken", "crash", "loop", "hog", "spy", "bomb"]
+CASES = ["hello", "sum", "broken", "crash", "loop", "hog", "pretender", "spy", "bomb"]
 
 
 def table(layers, verdicts):
@@ -100,6 +100,7 @@ def is_compiled(language):
 
 def test_each_language_has_its_programs():
     assert sorted(PROGRAMS) == LANGUAGES
+    assert set(PRETENDERS) == set(LANGUAGES) - {"c"}, "each that has a message for it"
     for language, programs in PROGRAMS.items():
         assert set(programs) == {"crash", "loop", "hog", "spy", "bomb"}, language
 
@@ -149,6 +150,12 @@ def test_hog(client, language):
         pytest.skip("without this layer nothing bounds a job's memory")
     answer = run(client, language, PROGRAMS[language]["hog"], [{"input": "", "output": ""}], limits={"memory_bytes": MEMORY})
     assert answer["verdict"] in HOG_VERDICTS.get(language, {"memory"}), answer
+
+
+@pytest.mark.parametrize("language", sorted(PRETENDERS))
+def test_pretender(client, language):
+    answer = run(client, language, PRETENDERS[language], [{"input": "", "output": ""}])
+    assert answer["verdict"] == "runtime_error", answer
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
