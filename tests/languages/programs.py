@@ -9,7 +9,7 @@ spy     with "write" on its input leaves a file behind and prints done; with "lo
 bomb    starts processes or threads without end
 
 A syntax error is the same in all: BROKEN. Programs in PRETENDERS lack no memory and end in an error that looks
-like it."""
+like it. Those in LARGE hold an array of 120 MB, as a limit of 256 MB is to let them."""
 
 BROKEN = "this is ) no { program in any language ] at all '\n"
 
@@ -455,4 +455,12 @@ object A { def main(a: Array[String]): Unit =
   throw new RuntimeException("java.lang.OutOfMemoryError: Java heap space") }
 """,
     "typescript": 'throw new Error("JavaScript heap out of memory");\n',
+}
+
+LARGE = {
+    "java": """
+class A { public static void main(String[] a) { int[] x = new int[30000000]; System.out.println(x.length); } }
+""",
+    "kotlin": "fun main() { val x = IntArray(30000000); println(x.size) }\n",
+    "scala": "object A { def main(a: Array[String]): Unit = { val x = new Array[Int](30000000); println(x.length) } }\n",
 }

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 
 from conftest import Daemon, give_to_account  # noqa: E402
-from programs import BROKEN, PRETENDERS, PROGRAMS  # noqa: E402
+from programs import BROKEN, LARGE, PRETENDERS, PROGRAMS  # noqa: E402
 
 FILES = HERE.parents[1] / "conf" / "languages.d"
 LANGUAGES = sorted(path.stem for path in FILES.glob("*.conf"))
@@ -33,7 +33,7 @@ HOG_VERDICTS = {"c": {"memory", "runtime_error"}, "d": {"memory", "runtime_error
 # Their compilers would warn of how the file calls them.
 SILENT = {"kotlin", "typescript"}
 
-CASES = ["hello", "sum", "broken", "crash", "loop", "hog", "pretender", "spy", "bomb"]
+CASES = ["hello", "sum", "broken", "crash", "loop", "hog", "pretender", "large", "spy", "bomb"]
 
 
 def table(layers, verdicts):
@@ -156,6 +156,21 @@ def test_hog(client, language):
 def test_pretender(client, language):
     answer = run(client, language, PRETENDERS[language], [{"input": "", "output": ""}])
     assert answer["verdict"] == "runtime_error", answer
+
+
+@pytest.mark.parametrize("language", sorted(LARGE))
+def test_large(client, language):
+    tests = [{"input": "", "output": "30000000\n"}]
+    answer = run(client, language, LARGE[language], tests, limits={"memory_bytes": 256 << 20})
+    assert answer["verdict"] == "pass", answer
+
+
+@pytest.mark.parametrize("mib, verdict", [(64, "memory"), (96, "pass"), (128, "pass")])
+def test_pypy_in_little_memory(client, mib, verdict):
+    """However large the caches of the host are, after which PyPy sizes its nursery."""
+    tests = [{"input": "", "output": "hello\n"}]
+    answer = run(client, "pypy3", section("pypy3", "hello"), tests, limits={"memory_bytes": mib << 20})
+    assert answer["verdict"] == verdict, answer
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
