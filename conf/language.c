@@ -11,6 +11,7 @@
 #include "proto/shortage.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <sha2.h>
 #include <stdarg.h>
@@ -349,31 +350,75 @@ int language_read(const char *name, const char *file, const char *text, size_t n
 /* Shorter names are all near to each other: "x" to "c" and "d". */
 #define SUGGEST_TYPED_MIN 3
 
+bool language_is_meant(const char *typed, const char *name)
+{
+    for (; *typed; typed++) {
+        if (*typed == ' ')
+            continue;
+        if (tolower((unsigned char)*typed) != *name)
+            return false;
+        name++;
+    }
+    return *name == '\0';
+}
+
+/* The name or alias of LANGUAGE that TYPED stands for; NULL if it stands for none. */
+static const char *name_meant(const struct language *language, const char *typed)
+{
+    if (language_is_meant(typed, language->name))
+        return language->name;
+    for (size_t i = 0; i < language->aliases.count; i++)
+        if (language_is_meant(typed, language->aliases.item[i]))
+            return language->aliases.item[i];
+    return NULL;
+}
+
+/* The name that TYPED is without the version at its end: "c++" for "C++20". */
+static const char *suggest_without_version(const struct language_list *list, const char *typed)
+{
+    char stem[LANGUAGE_NAME_MAX + 1];
+    size_t n = strlen(typed);
+    while (n > 0 && strchr("0123456789.", typed[n - 1]))
+        n--;
+    if (n == 0 || n >= sizeof(stem))
+        return NULL;
+    memcpy(stem, typed, n);
+    stem[n] = '\0';
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = name_meant(&list->item[i], stem);
+        if (name)
+            return name;
+    }
+    return NULL;
+}
+
 const char *language_suggest(const struct language_list *list, const char *typed)
 {
     const char *meant = NULL;
+    char lower[SUGGEST_WORD_MAX + 1] = "";
     size_t least = SIZE_MAX;
     if (strlen(typed) < SUGGEST_TYPED_MIN)
         return NULL;
+    for (size_t i = 0; typed[i] && i < SUGGEST_WORD_MAX; i++)
+        lower[i] = (char)tolower((unsigned char)typed[i]);
     for (size_t i = 0; i < list->count; i++) {
         const struct language *language = &list->item[i];
         for (size_t k = 0; k <= language->aliases.count; k++) {
             const char *name = k == 0 ? language->name : language->aliases.item[k - 1];
-            size_t distance = suggest_distance(typed, name);
-            if (distance < least && suggest(typed, &name, 1)) {
+            size_t distance = suggest_distance(lower, name);
+            if (distance < least && suggest(lower, &name, 1)) {
                 least = distance;
                 meant = name;
             }
         }
     }
-    return meant;
+    return meant ? meant : suggest_without_version(list, typed);
 }
 
 const struct language *language_find(const struct language_list *list, const char *name)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->item[i].name, name) == 0 ||
-            string_list_contains(&list->item[i].aliases, name))
+        if (name_meant(&list->item[i], name))
             return &list->item[i];
     return NULL;
 }

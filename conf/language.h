@@ -34,6 +34,10 @@ int language_list_load(struct language_list *list, const char *directory,
 /* Drops the languages that NAMES does not name. */
 void language_list_keep(struct language_list *list, const struct string_list *names);
 
+/* Whether TYPED stands for the NAME or alias of a language: letters may be of either case, and
+ * blanks do not count: "Python 3" is python3. */
+bool language_is_meant(const char *typed, const char *name);
+
 /* The language with this name or alias; NULL if there is none. */
 const struct language *language_find(const struct language_list *list, const char *name);
 

@@ -3,6 +3,7 @@
 
 #include "client/grade/langname.h"
 #include "client/terminal/text.h"
+#include "conf/language.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -32,10 +33,10 @@ static bool is_called(const json_t *language, const char *name)
     const char *its = json_string_value(json_object_get(language, "name"));
     for (size_t i = 0; i < json_array_size(aliases); i++) {
         const char *alias = json_string_value(json_array_get(aliases, i));
-        if (alias && strcmp(alias, name) == 0)
+        if (alias && language_is_meant(name, alias))
             return true;
     }
-    return its && strcmp(its, name) == 0;
+    return its && language_is_meant(name, its);
 }
 
 /* Finds the language NAME in LIST, that of the daemon. */

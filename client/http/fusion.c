@@ -160,11 +160,6 @@ static int add_fetched(const json_t *request, json_t *collect, json_t **refusal)
     return 0;
 }
 
-static const struct language *find_language(const struct language_list *languages, const char *name)
-{
-    return language_find(languages, strcmp(name, "R") == 0 ? "r" : name);
-}
-
 static int read_plan(const json_t *request, const struct language_list *languages,
                      struct steps_plan *plan, json_t **refusal, struct fault *fault)
 {
@@ -190,7 +185,7 @@ static int read_plan(const json_t *request, const struct language_list *language
     if (r < 0)
         return r;
     plan->input = json_is_string(input) ? input : NULL;
-    plan->language = find_language(languages, name);
+    plan->language = language_find(languages, name);
     if (plan->language)
         return 0;
     const char *meant = language_suggest(languages, name);

@@ -330,10 +330,19 @@ def test_languages_that_there_are_not(client, start_daemon):
     assert message == 'job.language: this daemon knows no language "klingon"; its status lists those that it knows'
     message = refused(client, program("", language="pyhton"), "language_not_found")
     assert message == 'job.language: this daemon knows no language "pyhton"; did you mean python?'
+    for typed, meant in [("C++20", "c++"), ("c++11", "c++17"), ("PYHTON", "python"), ("Java 17", "java")]:
+        message = refused(client, program("", language=typed), "language_not_found")
+        assert message == f'job.language: this daemon knows no language "{typed}"; did you mean {meant}?'
     with start_daemon("rubric.interpreter=/usr/bin/python3").connect() as other:
         checker = {"language": "x", "code": ""}
         message = refused(other, program("", checker=checker), "language_not_found")
     assert message == 'job.checker.language: this daemon knows no language "x"; its status lists those that it knows'
+
+
+@pytest.mark.parametrize("name", ["Python", "PYTHON3", "Python 3", " py", "Py3"])
+def test_names_in_other_letters_and_with_blanks(client, name):
+    result = client.run(program("print(3)", [{"input": "", "output": "3"}], language=name))
+    assert result["verdict"] == "pass" and result["language"]["name"] == "python"
 
 
 def test_a_missing_language_names_its_package(start_daemon, tmp_path):

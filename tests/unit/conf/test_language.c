@@ -490,6 +490,19 @@ static void test_built_in(void **state)
     assert_int_equal(f->list.count, ARRAY_SIZE(names));
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         assert_non_null(language_find(&f->list, names[i]));
+    static const char *const typed[][2] = {
+        {"C++17", "cpp"},       {"cpp17", "cpp"}, {"PyPy3", "pypy3"}, {"Node.js", "javascript"},
+        {"Python 3", "python"}, {"Go", "go"},     {"C", "c"},         {"JAVA", "java"},
+        {" c # ", "csharp"},    {"R", "r"},       {"G++", "cpp"},     {"TypeScript", "typescript"},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(typed); i++) {
+        const struct language *found = language_find(&f->list, typed[i][0]);
+        if (!found || strcmp(found->name, typed[i][1]) != 0)
+            fail_msg("%s: %s", typed[i][0], found ? found->name : "none");
+    }
+    static const char *const strangers[] = {"", " ", "py th", "pythons", "c++20", "c\tpp"};
+    for (size_t i = 0; i < ARRAY_SIZE(strangers); i++)
+        assert_null(language_find(&f->list, strangers[i]));
     for (size_t i = 0; i < f->list.count; i++) {
         assert_true(*f->list.item[i].sum);
         assert_true(*f->list.item[i].package);
