@@ -264,6 +264,8 @@ static void tell_of_task(const struct grade_preflight *with, const struct prefli
     if (task->state == PREFLIGHT_BROKEN && lacks_entry_point(of))
         complain("%s is broken: its reference solution does not define entry_point %s", what,
                  json_string_value(of->entry_point));
+    else if (task->state == PREFLIGHT_BROKEN && why && strncmp(why, "not graded", 10) == 0)
+        complain("%s is broken: its tests cannot be used (%s)", what, why);
     else if (task->state == PREFLIGHT_BROKEN)
         complain("%s is broken: its reference solution fails its tests (%s)", what,
                  why ? why : "?");

@@ -11,6 +11,9 @@
 /* The code of the error of a job whose tests or prelude need a module that the host lacks. */
 #define GRADEJOB_LACKING "module_not_found"
 
+/* The detail of an `error` verdict on code of which the tests have asked nothing. */
+#define GRADEJOB_UNASKED "the tests ask nothing of the code"
+
 struct gradejob_policy {
     double timeout_s;     /* 0: the daemon's default */
     int64_t memory;       /* bytes; 0: the data set's, or the daemon's default */

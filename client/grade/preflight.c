@@ -224,12 +224,24 @@ static int set_why(struct preflight_task *task, json_t *take_words)
     return take_words ? 0 : -ENOMEM;
 }
 
+/* Whether the daemon refuses the tests, or they have asked nothing of the reference: then no mode
+ * makes them judge anything. */
+static bool are_useless(const struct preflight_task *task, const struct message *answer)
+{
+    static const char of_tests[] = "job.t"; /* job.test, job.test_setup, job.targets */
+    if (answer->type == MESSAGE_RESULT)
+        return strstr(json_string_value(task->why), GRADEJOB_UNASKED);
+    return strcmp(message_text(answer, "code"), "bad_request") == 0 &&
+           strncmp(message_text(answer, "message"), of_tests, strlen(of_tests)) == 0;
+}
+
 /* Takes a verdict: the reference has passed, runs once more, or is broken. */
-static void take_verdict(struct preflight *preflight, struct preflight_task *task, bool passed)
+static void take_verdict(struct preflight *preflight, struct preflight_task *task, bool passed,
+                         bool useless)
 {
     bool is_shared = task->state == PREFLIGHT_SHARED;
     const struct task *of = &preflight->dataset->tasks[task - preflight->tasks];
-    bool is_last = is_shared || task_is_program(of);
+    bool is_last = is_shared || useless || task_is_program(of);
     if (passed) {
         preflight_enter(preflight, task, PREFLIGHT_PASSED);
         task->shared = is_shared || of->is_forgeable;
@@ -252,13 +264,14 @@ int preflight_take(struct preflight *preflight, size_t number, const struct mess
         return -ENOMEM;
     preflight->runs++;
     task->wall_ms = time_needed(answer);
-    if (grade == GRADE_NONE) {
+    bool useless = grade != GRADE_PASSED && are_useless(task, answer);
+    if (grade == GRADE_NONE && !useless) {
         preflight_enter(preflight, task, PREFLIGHT_ERROR);
         task->shared = preflight->policy.shared;
         if (note_lacking(preflight, task, answer) < 0)
             return -ENOMEM;
     } else {
-        take_verdict(preflight, task, grade == GRADE_PASSED);
+        take_verdict(preflight, task, grade == GRADE_PASSED, useless);
     }
     return is_waiting(task->state) ? 0 : make_note(preflight, number);
 }

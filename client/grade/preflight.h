@@ -3,8 +3,9 @@
 /* Learns from the data set's own solutions, the references, how its tasks can be judged, before any
  * sample is: in isolation or only in one process with the tests, with which time limit, or not at
  * all. Samples have no part in that. A reference runs isolated first; if it fails, it runs once
- * more in mode `shared`. A program has one mode and its data set's time limit: its reference only
- * tells whether the task is broken. Pure: the caller runs the jobs.
+ * more in mode `shared`, unless its tests ask nothing of it: there, any code would pass. A program
+ * has one mode and its data set's time limit: its reference only tells whether the task is broken.
+ * Pure: the caller runs the jobs.
  *
  * preflight_enter() alone changes the state of a task, and asserts that the change is legal. */
 
@@ -19,7 +20,7 @@ enum preflight_state {
     PREFLIGHT_ISOLATED, /* the reference runs, or will */
     PREFLIGHT_SHARED,   /* it failed in isolation, and runs in one process, or will */
     PREFLIGHT_PASSED,   /* in the mode that `shared` of the task says */
-    PREFLIGHT_BROKEN,   /* it failed in every mode */
+    PREFLIGHT_BROKEN,   /* it failed in every mode, or its tests judge nothing */
     PREFLIGHT_ERROR,    /* it ended in an error: no verdict */
     PREFLIGHT_STATES,
 };

@@ -60,6 +60,7 @@ import names
 import namespace
 import plain
 import program
+from reports import Replay, Report
 import rests
 import signatures
 import simple
@@ -68,11 +69,11 @@ import suite
 import tasks
 import texts
 import transcript
+import unasked
 import unittests
 import unreached
 import watch
 
-DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
 END_WAIT_SECONDS = 0.2
 READ_MAX = 1 << 20
@@ -148,60 +149,9 @@ class Job:
         self.code = extract.find(self.code, self.blocks, self.answer, self.prelude, self.entry_point, used)
 
 
-class Report:
-    def __init__(self, fd):
-        self.fd = fd
-        self.results = []
-        self.details = 0
-
-    def write(self, line):
-        data = line.encode("ascii") + b"\n"
-        while data:
-            data = data[os.write(self.fd, data) :]
-
-    def assertion(self, passed, detail):
-        self.results.append(passed)
-        if passed or self.details >= DETAILS_MAX:
-            self.write('{"passed":%s}' % ("true" if passed else "false"))
-        else:
-            self.details += 1
-            self.write('{"passed":false,"detail":%s}' % suite.quote(detail))
-
-    def revise(self, number, detail):
-        """Says that an assertion that has passed counts as failed."""
-        self.results[number] = False
-        self.write('{"revised":%d,"detail":%s}' % (number, suite.quote(detail)))
-
-    def transcript(self, data, why):
-        self.write('{"transcript":"%s"}' % data if data else '{"unreplayable":%s}' % suite.quote(suite.shorten(why, 200)))
-
-    def lacking(self, missing):
-        self.write('{"lacking":%s,"by":%s}' % (suite.quote(suite.shorten(missing.module, 100)), suite.quote(missing.by)))
-
-    def refused(self, place, why):
-        self.write('{"refused":%s,"detail":%s}' % (suite.quote(place), suite.quote(suite.shorten(why, 200))))
-
-    def verdict(self, verdict, detail=""):
-        self.write('{"verdict":%s,"detail":%s}' % (suite.quote(verdict), suite.quote(suite.shorten(detail, 200))))
-
-
-class Replay(Report):
-    """The report of a replay. Whatever is no pass diverges: only passes have transcripts."""
-
-    def __init__(self, fd, player):
-        super().__init__(fd)
-        self.player = player
-
-    def verdict(self, verdict, detail=""):
-        why = self.player.why
-        if not why and verdict != "pass":
-            why = f"the tests do not pass: {detail}" if detail else "the tests do not pass"
-        why = why or self.player.how_it_ended()
-        super().verdict("diverged" if why else "pass", why)
-
-
 class Checker:
     collector = garbage.Nobodys()
+    looks = None  # of a test program
 
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
@@ -364,7 +314,9 @@ class Checker:
         name = self.job.entry_point
         if name not in self.space.theirs:
             raise NameError(f"name {name!r} is not defined")
-        self.space["check"](self.space[name])
+        given = self.space.given(name)
+        self.looks = unasked.Looks(self.job, given)
+        self.looks.returned(self.space["check"](given))
 
     def steps(self):
         if self.job.test:
@@ -420,10 +372,11 @@ class Checker:
         self.not_simple = simple.why_not(tree, self.code_text, job, self.under_test) if tree else "no program"
         return True
 
+    def asks_nothing(self):
+        return not (self.space.is_asked or self.link.has_asked or self.looks and self.looks.may_have_looked())
+
     def confirm(self):
-        """A pass must hold in one process, too, unless it cannot be otherwise. It must be one of this code."""
-        if not self.space.is_asked and not self.link.has_asked:
-            return self.report.revise(0, "the tests ask nothing of the code")
+        """A pass must hold in one process, too, unless it cannot be otherwise."""
         if not self.not_simple and not self.link.crossings.why:
             return
         self.link.end()
@@ -459,6 +412,9 @@ class Checker:
                     if self.link.lost is not None:
                         raise membrane.Lost
                     self.report.assertion(*self.texts.judged(passed, detail))
+                if all(self.report.results) and self.asks_nothing():
+                    self.report.of_nothing()
+                    return True
                 if all(self.report.results):
                     self.confirm()
         except membrane.Lost:

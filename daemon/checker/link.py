@@ -156,6 +156,7 @@ class Link(stand_ins.Makers):
             self.tasks.tell()
         self.answers.clear()
         self.walks.forget()
+        self.has_asked = True
         if self.lost is not None:
             raise Lost
         data = dumps((number, arguments), 2)
@@ -176,7 +177,7 @@ class Link(stand_ins.Makers):
         self.crossings.note(f"a question: {operation}")
         if self.tasks is not None:
             self.tasks.tell()
-        self.asking = operation
+        self.asking, self.has_asked = operation, True
         value = super().ask(operation, target, arguments)
         self.answers[key] = value
         return value

@@ -94,6 +94,12 @@ class Space(dict):
             self.keep(name, value)
         return value
 
+    def given(self, name):
+        """Returns what NAME is, to be handed to a function of the tests. Unless it is plain data, nothing is asked yet."""
+        was_asked, value = self.is_asked, self[name]
+        self.is_asked = was_asked or not self.link.is_theirs(value)
+        return value
+
     def keep(self, name, value):
         self.fetched[name] = value
         super().__setitem__(name, value)

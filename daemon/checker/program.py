@@ -66,22 +66,28 @@ def take(text):
 # --- which tests are no programs --------------------------------------------------------------------
 
 # What Python's parser takes and its compiler may refuse, as a `return` outside of functions.
+_TARGETS = "job.targets"  # begins the places of targets
 _COMPILED_WORDS = ("return", "yield", "await", "async", "break", "continue", "global", "nonlocal", "__future__")
 
 
 def refused(places):
-    """Returns the place of the first text that does not compile, or of a target that asserts nothing, and why; or
-    None. PLACES are pairs of a text of the tests and its place. Only before the code is loaded does that say nothing
-    of it: it may have warnings be errors."""
+    """Returns the place of the first text that does not compile, or can never fail, and why; or None. PLACES are pairs
+    of a text of the tests and its place. Only before the code is loaded does that say nothing of it: it may have
+    warnings be errors."""
     for text, place in places:
         tree = parse(text)
         why = None
         if tree is None or any(word in text for word in _COMPILED_WORDS):
             why = _why_not_compiled(tree or text, f"<{place}>")
-        if why is None and tree is not None and place.startswith("job.targets") and _asserts_nothing(text, tree):
-            why = "it compares and asserts nothing; begin it with assert"
+        if why is None and tree is not None:
+            why = _why_always_true(text, tree)
+            if why is None and place.startswith(_TARGETS) and _asserts_nothing(text, tree):
+                why = "it compares and asserts nothing; begin it with assert"
         if why is not None:
             return place, why
+    targets = [(parse(text), place) for text, place in places if place.startswith(_TARGETS)]
+    if targets and all(tree is not None and all(map(_runs_nothing, tree.body)) for tree, _ in targets):
+        return _TARGETS if len(targets) > 1 else targets[0][1], "nothing that could fail runs in it"
     return None
 
 
@@ -101,6 +107,25 @@ def _asserts_nothing(text, tree):
     """Returns whether a target ends in a comparison of which nothing comes. A call may well assert something."""
     last = tree.body[-1] if tree.body else None
     return isinstance(last, _ast.Expr) and _is_comparison(last.value) and "assert" not in text
+
+
+def _why_always_true(text, tree):
+    """Returns why an assertion of TREE says nothing, whatever its parts are, or None. Python itself only warns."""
+    for node in outline(tree).every(_ast.Assert) if "assert" in text else ():
+        if isinstance(node.test, _ast.Tuple) and not all(isinstance(part, _ast.Starred) for part in node.test.elts):
+            return f"it asserts a tuple, which is always true; leave off its parentheses (line {node.lineno})"
+    return None
+
+
+def _runs_nothing(node):
+    """Returns whether a statement of the module can neither fail nor ask: it defines or imports, is a text, or asserts
+    what is true in any case. The body of a class runs."""
+    if isinstance(node, DEFINITIONS):
+        return not node.decorator_list and (isinstance(node, FUNCTIONS) or all(map(_runs_nothing, node.body)))
+    if isinstance(node, _ast.Assert):
+        return isinstance(node.test, _ast.Lambda) or isinstance(node.test, _ast.Constant) and bool(node.test.value)
+    is_text = isinstance(node, _ast.Expr) and isinstance(node.value, (_ast.Constant, _ast.Lambda))
+    return is_text or isinstance(node, (_ast.Import, _ast.ImportFrom, _ast.Pass))
 
 
 def _is_comparison(node):

@@ -3,6 +3,7 @@
 that an assertion applies to a result are never the candidate's, or the candidate would decide the verdict."""
 
 import pytest
+from code_exec_jobs import job
 
 # Python code decides what the checker believes; the daemon sees ordinary reports.
 pytestmark = pytest.mark.once
@@ -15,8 +16,8 @@ def share_daemon(lend):
 WRONG = "def f(x):\n    return None\n"
 
 
-def grade(client, code, *targets, **job):
-    return client.run({"kind": "code_exec", "code": code, "targets": list(targets), **job})
+def grade(client, code, *targets, **fields):
+    return client.run({"kind": "code_exec", "code": code, "targets": list(targets), **fields})
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,6 @@ FORGED = {
     "unittest.main()": ({"code": WRONG, "targets": ["import unittest\nclass T(unittest.TestCase):\n"
                          "    def test_f(self): self.assertEqual(f(1), 2)\nif __name__ == '__main__': unittest.main(argv=['x'])"]},
                         "SystemExit"),
-    "tests that nobody runs": ({"code": WRONG, "targets": ["def test_f():\n    assert f(1) == 2"]}, "nothing runs them"),
     "an alias of an exception": ({"code": "Bad = AssertionError\n" + WRONG,
                                   "targets": ["try:\n    f(1)\n    assert False, 'no exception'\nexcept Bad: pass"]},
                                  "no exception"),
@@ -190,3 +190,30 @@ def test_the_plain_run_finds_an_empty_directory(client):
     """What the isolated run leaves would make it fail."""
     code = "import os\ndef f():\n    os.makedirs('a/b')\n    open('a/b/c', 'x').close()\n    os.chmod('a', 0)\n    return 1"
     assert grade(client, code, "assert f() == 1")["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("mode", ["isolated", "shared"])
+def test_tests_that_can_never_fail_are_refused(client, mode):
+    """They say nothing of the code: that is no verdict on it."""
+
+    def run(*targets, **fields):
+        answer = client.run(job(WRONG, *targets, verdict=mode, **fields))
+        return (answer["code"], answer["message"]) if answer["type"] == "error" else answer["verdict"]
+
+    idle = ("bad_request", "job.targets[0]: nothing that could fail runs in it")
+    for target in ("# assert f(1) == 2", "pass", "assert True", "def test_f():\n    assert f(1) == 2", "assert lambda: f(1) == 2"):
+        assert run(target) == idle, target
+    assert run("pass", "import math") == ("bad_request", idle[1].replace("[0]", ""))
+    pair = "it asserts a tuple, which is always true; leave off its parentheses (line 1)"
+    assert run("assert f", "assert (f(1) == 2, 'wrong')") == ("bad_request", f"job.targets[1]: {pair}")
+    assert run("pass", "assert f(1) == 2") == "assertion_fail"
+
+
+def test_a_check_that_asks_nothing(client):
+    """The fault is the tests', though they have passed."""
+    for test in ("async def check(c):\n    assert c(1) == 2", "def check(c):\n    return\n    assert c(1) == 2"):
+        result = client.run(job(WRONG, test=test, entry_point="f"))
+        (mode,) = result["score"]["failure_modes"]
+        assert (result["verdict"], mode["code"], result["score"]["score"]) == ("error", "code_exec.error", 0), result
+        assert mode["detail"] == "the tests ask nothing of the code"
+        assert result["assertions"] == [{"passed": False, "detail": mode["detail"]}]

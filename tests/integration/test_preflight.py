@@ -485,11 +485,16 @@ TASKS = [
         ["assert mean([1, 3]) == 2", "assert total([1, 3]) == 4"],
     ),
 ]
+SQUARE = "def sq(x):\n    return x * x\n"
 
 
 def graded(place, samples, *arguments):
     place.write("tasks.jsonl", *[{"task_id": id, "code": code, "test_list": tests} for id, code, tests in TASKS])
     place.write("samples.jsonl", *[{"task_id": id, "solution": code} for id, code in samples])
+    return grade_for_real(place, *arguments)
+
+
+def grade_for_real(place, *arguments):
     return subprocess.run(
         [RUBRICCTL, "grade", "--embedded", "--slots", "2", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl",
          "--k", "1", "--force", *arguments],
@@ -519,6 +524,41 @@ def test_a_real_daemon(place):
     done = graded(place, samples[:2], "--isolated-only")
     assert "pass@1:    1.0000 (incomplete; of 1 of 5 tasks; 1 task refused)" in done.stdout
     assert [line["task_id"] for line in place.lines()] == ["isolated"]
+
+
+# Tests that any code would pass in one process with them.
+USELESS = {
+    "pytest": {"test_list": ["def test_sq():\n    assert sq(3) == 9"]},
+    "a comment": {"test_list": ["# assert sq(3) == 9"]},
+    "a text": {"test_list": ["'''assert sq(3) == 9'''"]},
+    "a lambda": {"test_list": ["assert lambda: sq(3) == 9"]},
+    "a tuple": {"test_list": ["assert sq(3) == 9", "assert (sq(3) == 9, 'wrong')"]},
+    "no cases": {"test_list": ["for x in []:\n    assert sq(x) == 9"]},
+    "a coroutine": {"test": "async def check(sq):\n    assert sq(3) == 9"},
+    "a generator": {"test": "def check(sq):\n    yield sq(3) == 9"},
+    "a return": {"test": "def check(sq):\n    return\n    assert sq(3) == 9"},
+}
+
+
+def test_tests_that_ask_nothing(place):
+    """Such a task is broken, and nothing passes it."""
+    tasks = []
+    for id, tests in USELESS.items():
+        more = {"code": SQUARE} if "test_list" in tests else {"prompt": "", "canonical_solution": SQUARE, "entry_point": "sq"}
+        tasks.append({"task_id": id, **more, **tests})
+    place.write("tasks.jsonl", *tasks)
+    place.write("samples.jsonl", *[{"task_id": id, "solution": "def sq(x):\n    return None\n"} for id in USELESS])
+    done = grade_for_real(place)
+    said = [line for line in done.stderr.splitlines() if " is broken: " in line]
+    assert [line.split('"')[1] for line in said] == list(USELESS), done.stderr
+    assert "of the tasks 0 isolated, 0 shared, 9 broken, 0 without a verdict" in done.stderr, done.stderr
+    assert said[0].endswith(
+        "its tests cannot be used (not graded: bad_request: job.targets[0]: nothing that could fail runs in it)"
+    )
+    assert said[-1].endswith("its reference solution fails its tests (error: the tests ask nothing of the code)")
+    lines = place.lines()
+    assert len(lines) == len(USELESS)
+    assert not any(line["passed"] or line["run"].get("mode") == "shared" for line in lines), lines
 
 
 def test_names_from_the_reference(place):

@@ -62,18 +62,26 @@ static void assert_idle(struct preflight *preflight, size_t waiting)
     assert_int_equal(preflight->waiting, waiting);
 }
 
-/* Answers TASK with a verdict; TIMES are wall clock, waiting and CPU in milliseconds. */
-static void answer(struct preflight *preflight, size_t task, const char *verdict,
-                   const int times[3])
+/* Answers TASK with a verdict and its DETAIL; TIMES are wall clock, waiting and CPU in
+ * milliseconds.
+ */
+static void answer_in_words(struct preflight *preflight, size_t task, const char *verdict,
+                            const char *detail, const int times[3])
 {
     bool passed = strcmp(verdict, "pass") == 0;
-    _cleanup_json_ json_t *object =
-        json_pack("{s:s,s:{s:b,s:i,s:[]},s:s,s:{s:i,s:i,s:i}}", "type", "result", "score", "passed",
-                  passed, "score", passed, "failure_modes", "verdict", verdict, "usage",
-                  "wall_clock_ms", times[0], "cpu_wait_ms", times[1], "cpu_ms", times[2]);
+    _cleanup_json_ json_t *object = json_pack(
+        "{s:s,s:{s:b,s:i,s:[{s:s}]},s:s,s:{s:i,s:i,s:i}}", "type", "result", "score", "passed",
+        passed, "score", passed, "failure_modes", "detail", detail, "verdict", verdict, "usage",
+        "wall_clock_ms", times[0], "cpu_wait_ms", times[1], "cpu_ms", times[2]);
     const struct message message = {.type = MESSAGE_RESULT, .object = object};
     assert_non_null(object);
     assert_int_equal(preflight_take(preflight, task, &message), 0);
+}
+
+static void answer(struct preflight *preflight, size_t task, const char *verdict,
+                   const int times[3])
+{
+    answer_in_words(preflight, task, verdict, "", times);
 }
 
 static void answer_error(struct preflight *preflight, size_t task, const char *code,
@@ -155,6 +163,33 @@ static void test_errors(void **state)
     assert_false(
         preflight_knows_lacking(preflight, "the job's tests import the module num, which"));
     assert_false(preflight_knows_lacking(preflight, "no word of it"));
+    end(&fixture);
+}
+
+/* In mode `shared` any code would pass such tests: they are not run there. */
+static void test_useless_tests(void **state)
+{
+    struct fixture fixture;
+    struct preflight *preflight = &fixture.preflight;
+    (void)state;
+    begin(&fixture, &none);
+    preflight_want(preflight, 0);
+    preflight_want(preflight, 1);
+    assert_next(preflight, 0, "isolated");
+    assert_next(preflight, 1, "isolated");
+    answer_in_words(preflight, 0, "error", "the tests ask nothing of the code", quick);
+    answer_error(preflight, 1, "bad_request", "job.targets: nothing that could fail runs in it");
+    assert_idle(preflight, 0);
+    assert_int_equal(preflight_count(preflight, PREFLIGHT_BROKEN), 2);
+    assert_false(preflight_policy(preflight, 0).shared);
+    end(&fixture);
+    /* Another error of the request is none of the tests. */
+    begin(&fixture, &none);
+    preflight_want(preflight, 0);
+    assert_next(preflight, 0, "isolated");
+    answer_error(preflight, 0, "bad_request", "job.code: expected a string");
+    assert_idle(preflight, 0);
+    assert_int_equal(preflight->tasks[0].state, PREFLIGHT_ERROR);
     end(&fixture);
 }
 
@@ -290,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_shared_by_option),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_useless_tests),
         cmocka_unit_test(test_time_limits),
         cmocka_unit_test(test_decisions_of_an_earlier_run),
         cmocka_unit_test(test_a_broken_reference_of_an_earlier_run),

@@ -125,9 +125,6 @@ REFUSED = {
     "an imported class": (Job("from collections import Counter\nCounter.__eq__ = max\n" + F, "assert f(1)"),
                           "patches `collections`"),
     "deleted from it": (Job("import math\ndel math.pi\n" + F, "assert f(1)"), "patches `math`"),
-    "tests that only define": (Job(F, "def test_f():\n    assert f(1) == 2"), "nothing runs them"),
-    "tests that only define a class": (Job(F, "import unittest\nclass T(unittest.TestCase):\n"
-                                           "    def test_f(self): self.assertEqual(f(1), 2)"), "nothing runs them"),
 }  # fmt: skip
 
 
