@@ -366,7 +366,7 @@ CODE = {
     "dies": code("import os, signal\ndef f(): os.kill(os.getpid(), signal.SIGKILL)", "assert f() == 1"),
     "runs on and on": code("def f():\n    while True: pass", "assert f()", **LONG),
     "sleeps": code("import time\ndef f(): time.sleep(60)", "assert True", "assert f()", **LONG),
-    "imports what runs programs": code("import subprocess", "assert True"),
+    "imports what runs programs": code("import subprocess\nx = 1", "assert x"),
     "imports later": code("def f():\n    import socket", "f()"),
     "runs a shell": code("import os\ndef f(): os.system('true')", "f()"),
     "recurses": code("def f(n): return f(n + 1)", "assert f(0)"),

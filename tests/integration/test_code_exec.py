@@ -89,7 +89,7 @@ def test_failed_assertions_tell_why_and_end_nothing(client):
     ],
 )
 def test_syntax_error(client, code, begins):
-    result = judge(client, code, "assert True")
+    result = judge(client, code, "assert y")
     assert_verdict(result, "syntax_error")
     assert result["assertions"] == []
     assert result["score"]["failure_modes"][0]["detail"].startswith(begins)
@@ -113,7 +113,7 @@ def test_what_the_code_printed_is_there_when_the_judge_has_ended(client):
 
 
 def test_timeout_of_the_module_body(client):
-    result = judge(client, "while True: pass", "assert True", metadata={"timeout_s": 0.5})
+    result = judge(client, "while True: pass", "assert f", metadata={"timeout_s": 0.5})
     assert_verdict(result, "timeout")
     assert result["assertions"] == []
 
@@ -136,7 +136,7 @@ def leaving_in_a_call(client, statement):
 
 @pytest.mark.parametrize("statement, detail", ENDS + [(statement, detail) for statement, detail, _ in LEAVES])
 def test_leaving_at_top_level(client, statement, detail):
-    top = judge(client, f"import os, sys\nf = 1\n{statement}", "assert True", "assert True")
+    top = judge(client, f"import os, sys\nf = 1\n{statement}", "assert f", "assert f")
     assert_verdict(top, "error", 0, detail)
 
 
@@ -392,7 +392,7 @@ def test_setup_is_run_before_and_where_the_assertions_are(client):
     assert_passed(judge(client, code, "assert twice(1) == EXPECTED[1]", "assert math.pi > 3", test_setup=setup))
     result = judge(client, code, "assert twice(1) == EXPECTED[1]", "assert not g()", test_setup=setup)
     assert_only_isolated(result, 1)
-    result = judge(client, code, "assert True", test_setup="1 / 0")
+    result = judge(client, code, "assert f(1)", test_setup="1 / 0")
     assert_verdict(result, "error", 0, "test_setup: ZeroDivisionError: division by zero")
 
 

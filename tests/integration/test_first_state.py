@@ -191,7 +191,7 @@ def test_no_candidate_sees_what_others_looked_up_in_proc(client):
     """The process that runs code under test has a /proc of its own, which lives as long as the jail."""
     look = "import time\ntime.sleep(0.05)" + ENTRIES
     for _ in range(2):
-        result = client.run({**code_exec(look + "write(0x5AFEC0DE)\nfound = []"), "targets": ["assert True"]})
+        result = client.run({**code_exec(look + "write(0x5AFEC0DE)\nfound = []"), "targets": ["assert found == []"]})
         assert result["type"] == "result", result
         result = client.run(code_exec(look + "found = [read()] if read() else []"))
         assert result["verdict"] == "pass", result

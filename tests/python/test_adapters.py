@@ -64,6 +64,8 @@ def test_code_eval_counts_no_error_as_a_failure(examples):
         code_eval.compute([[ADD]], [NEEDS_MORE], k=[1])
     with pytest.raises(rubricd.JobError, match=r"bad_request: job.targets\[0\]: it does not compile: invalid syntax"):
         code_eval.compute([[ADD]], [NO_PYTHON], k=[1])
+    with pytest.raises(rubricd.JobError, match=r"bad_request: job.targets\[0\]: nothing that could fail runs in it"):
+        code_eval.compute([[ADD]], ["def test_add():\n    assert add(2, 3) == 5"], k=[1])
     with pytest.raises(ValueError, match="1 predictions, but 2 references"):
         code_eval.compute([[ADD]], [TEST, TEST])
 
