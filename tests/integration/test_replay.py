@@ -99,7 +99,7 @@ def test_the_code_does_not_run(client):
 def test_what_diverges(client):
     asked = job("assert squares(3) == [0, 1, 4]")
     data = transcript(client, asked)
-    for other in ({**asked, "code": CODE + "\nx = 1"}, job("assert squares(4) == [0, 1, 4, 9]"), job("pass")):
+    for other in ({**asked, "code": CODE + "\nx = 1"}, job("assert squares(4) == [0, 1, 4, 9]"), job("x = 1")):
         answer = replay(client, other, data)
         assert answer["verdict"] == "diverged" and answer["score"]["score"] == 0, answer
         assert answer["score"]["failure_modes"][0]["code"] == "code_exec.diverged"
