@@ -25,8 +25,8 @@ int grade_preflight(const struct grade_preflight *with, const struct dataset *da
 /* The seconds that code gets for a job unless its task or an option says otherwise. */
 double grade_preflight_default(const struct session *session);
 
-/* The most bytes that a program may write, for no data set bounds them; 0 if the daemon's hello does
- * not say. */
+/* The most bytes that a program may write, for no data set bounds them; 0 if the daemon's hello
+ * does not say. */
 int64_t grade_preflight_output(const struct session *session);
 
 /* Writes to stderr what the preflight has cost, and what came of it; nothing if no task

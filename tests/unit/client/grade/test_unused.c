@@ -28,12 +28,12 @@ static struct dataset parse(const char *text, const char *complaint)
 
 static void refuse(const char *text, const char *complaint)
 {
-    _cleanup_dataset_ struct dataset dataset = parse(text, complaint);
+    _cleanup_dataset_ _unused_ struct dataset dataset = parse(text, complaint);
 }
 
 static void accept(const char *text)
 {
-    _cleanup_dataset_ struct dataset dataset = parse(text, "");
+    _cleanup_dataset_ _unused_ struct dataset dataset = parse(text, "");
 }
 
 /* Tests that would not be run are a mistake, and never silently left out. */
