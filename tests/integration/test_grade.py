@@ -1349,7 +1349,10 @@ def test_a_language_that_no_task_is_in(place):
     assert "the tasks are in" not in place.grade(None, "--language", "go").stderr, "one of them takes it"
 
 
-@pytest.mark.parametrize("name, known", [("klingon", False), ("C++", True), ("haskell", True), ("pypy", True)])
+LANGUAGE_NAMES = ["klingon", "C++", "haskell", "pypy", "PyPy 3", "Faster"]
+
+
+@pytest.mark.parametrize("name, known", [(name, name != "klingon") for name in LANGUAGE_NAMES])
 def test_a_language_that_the_daemon_does_not_know(place, fake, name, known):
     daemon = fake()
     daemon.languages = [{"name": name, "available": True} for name in ("cpp", "python")]

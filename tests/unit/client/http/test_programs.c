@@ -250,8 +250,9 @@ static void test_piston_runtimes(void **state)
     const struct world *world = *state;
     assert_json(
         piston_runtimes(&world->languages, world->status),
-        "[{\"language\":\"c\",\"version\":\"0.0.0\",\"aliases\":[]},{\"language\":\"python\","
-        "\"version\":\"3.11.2\",\"aliases\":[\"python3\",\"py\"]}]");
+        "[{\"language\":\"c\",\"version\":\"0.0.0\",\"aliases\":[\"gcc\",\"c17\",\"gnu17\"]},"
+        "{\"language\":\"python\",\"version\":\"3.11.2\",\"aliases\":[\"python3\",\"py\",\"py3\"]}"
+        "]");
 }
 
 int main(void)

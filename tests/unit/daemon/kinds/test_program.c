@@ -515,9 +515,15 @@ static void test_a_checker_that_does_not_compile(void **state)
     f->spec.program.checker = &checker;
     plan_job(f, "asis", 1);
     assert_string_equal(f->plan.launch.files[0].content->data, "check");
-    assert_true(end(f, 1, "", "no") < 0);
-    assert_int_equal(f->code, ERROR_BAD_REQUEST);
-    assert_string_equal(f->fault.text, "job.checker: does not compile: exit status 1: no");
+    char words[600], said[700];
+    memset(words, 'w', sizeof(words) - 1);
+    words[sizeof(words) - 1] = '\0';
+    (void)snprintf(said, sizeof(said), "job.checker: does not compile: exit status 1: %s", words);
+    assert_int_equal(end(f, 1, "", words), 0);
+    _cleanup_judgement_ struct judgement judgement = JUDGEMENT_NULL;
+    assert_null(judge(f, &judgement));
+    assert_int_equal(judgement.broken_code, ERROR_BAD_REQUEST);
+    assert_string_equal(judgement.broken, said);
 }
 
 int main(void)
