@@ -73,6 +73,23 @@ static void test_by_a_word(void **state)
 #define HUMANEVAL(more) \
     "{\"task_id\":1,\"prompt\":\"\",\"test\":\"check\",\"entry_point\":\"f\"," more "}"
 
+/* A record with the member NAME is refused because that member does WHAT if it has one of VALUES,
+ * and accepted if it has one of NOTHING. Both lists end with NULL. */
+static void refuse_member(const char *name, const char *const *values, const char *const *nothing,
+                          const char *what)
+{
+    char text[256], complaint[FAULT_MAX];
+    (void)snprintf(complaint, sizeof(complaint), "d:1: %s: it %s" NONE_THERE, name, what);
+    for (; *values; values++) {
+        (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), name, *values);
+        refuse(text, complaint);
+    }
+    for (; *nothing; nothing++) {
+        (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), name, *nothing);
+        accept(text);
+    }
+}
+
 /* A name may be one of tests without a word of theirs. A number, or a flag, is no test. */
 static void test_by_other_names(void **state)
 {
@@ -81,22 +98,12 @@ static void test_by_other_names(void **state)
         "private",    "secret",     "examples", "io_samples", "ioSamples",    "evaluation",
         "validation", "inputs",     "outputs",  "assertion",  "extra_inputs", "check",
     };
-    static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}"};
-    static const char *const nothing[] = {"null", "false", "true", "\"\"", "[]", "{}", "0", "1"};
-    char text[256], complaint[FAULT_MAX];
+    static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}", NULL};
+    static const char *const nothing[] = {"null", "false", "true", "\"\"", "[]",
+                                          "{}",   "0",     "1",    NULL};
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        (void)snprintf(complaint, sizeof(complaint),
-                       "d:1: %s: it has tests that would not be run" NONE_THERE, names[i]);
-        for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
-            (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), names[i], values[j]);
-            refuse(text, complaint);
-        }
-        for (size_t j = 0; j < ARRAY_SIZE(nothing); j++) {
-            (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), names[i], nothing[j]);
-            accept(text);
-        }
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        refuse_member(names[i], values, nothing, "has tests that would not be run");
     accept(HUMANEVAL("\"case\":\"x\",\"input\":\"x\",\"privateer\":\"x\",\"recheck\":\"x\","
                      "\"is_checkered\":true,\"unhidden\":\"x\",\"example\":\"x\""));
 }
@@ -107,23 +114,12 @@ static void test_judges(void **state)
     static const char *const names[] = {"checker",       "generated_checker", "checkerCode",
                                         "special_judge", "specialJudge",      "interactor",
                                         "test_checker",  "hidden_checker"};
-    static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}", "true", "1", "0.5"};
-    static const char *const nothing[] = {"null", "false", "\"\"", "[]", "{}", "0"};
-    char text[256], complaint[FAULT_MAX];
+    static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}", "true", "1", "0.5", NULL};
+    static const char *const nothing[] = {"null", "false", "\"\"", "[]", "{}", "0", NULL};
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        (void)snprintf(complaint, sizeof(complaint),
-                       "d:1: %s: it says how to judge outputs, which would not be done" NONE_THERE,
-                       names[i]);
-        for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
-            (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), names[i], values[j]);
-            refuse(text, complaint);
-        }
-        for (size_t j = 0; j < ARRAY_SIZE(nothing); j++) {
-            (void)snprintf(text, sizeof(text), HUMANEVAL("\"%s\":%s"), names[i], nothing[j]);
-            accept(text);
-        }
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        refuse_member(names[i], values, nothing,
+                      "says how to judge outputs, which would not be done");
 }
 
 /* MBPP+ of EvalPlus has the assertions of MBPP beside the inputs, and does not run them either. */
