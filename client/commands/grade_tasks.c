@@ -16,7 +16,7 @@ const char *grade_tasks_name(const char *path)
     return strcmp(path, "-") == 0 ? "stdin" : path;
 }
 
-/* Kinds of complaints that are told apart; each record of a further one is named. */
+/* Counts so many kinds of complaints. Of a further kind it names each record. */
 #define KINDS_MAX 16
 
 /* Records that cannot be used, and how many there are of each kind. */
@@ -52,7 +52,7 @@ static uint64_t count_kind(struct complaints *complaints, const char *why)
     return ++complaints->of[i].count;
 }
 
-/* What is wrong with many records of a file is said of the first few. */
+/* Names the first few records that have the same fault, and counts the others. */
 static void complain_record(void *arg, const char *what)
 {
     static const char no_json[] = "not JSON";

@@ -64,7 +64,7 @@ bool formats_has(const json_t *record, const char *name)
     return json_array_size(value) > 0 || json_object_size(value) > 0;
 }
 
-/* What a member of a record may hold that decides whether code is right. */
+/* How a member of a record bears on whether code is right. */
 enum bearing { BEARS_NOTHING, BEARS_TESTS, BEARS_JUDGE };
 
 /* Names, in letters alone, of members that hold tests or what judges outputs. */
@@ -102,8 +102,8 @@ static bool is_word(const char *word, size_t n, const char *meant)
 
 #define SEPARATORS "_-. "
 
-/* What a member called NAME holds: by one of its words, so that `contest_id` is none, or because it
- * is known, however it separates its words. A judge of tests is a judge. */
+/* Returns what a member called NAME holds. One of its words tells, so `contest_id` holds no tests;
+ * or the list has all of its letters. A judge of tests is a judge. */
 static enum bearing bearing_of(const char *name)
 {
     enum bearing found = BEARS_NOTHING;

@@ -200,7 +200,7 @@ static bool looks_like_data(const char *name)
     return false;
 }
 
-/* What is known of a name by others that are there. */
+/* What other names tell of a name. */
 enum {
     IS_ANSWER = 1,   /* of the name without its ".a" */
     HAS_ANSWER = 2,  /* NAME.a is there */
