@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Adds up JUnit XML files, lists failed and skipped tests, and shows what tests measured.
+"""Adds up JUnit XML files, shows what tests measured, and lists skipped tests, then failed ones.
 
     count_results.py FILE...
 
-The last line is `N passed, N failed, N skipped`. Ends with 1 if a test failed, or none was run."""
+Failed tests come last, so that the end of a log shows them, however many were skipped. The last line is
+`N passed, N failed, N skipped`. Ends with 1 if a test failed, or none was run."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
+
+# How much of a test's reason is shown, in characters.
+LENGTHS = {"passed": 0, "failed": 1000, "skipped": 200}
 
 
 def outcomes(path):
@@ -35,14 +39,15 @@ def measured(path):
 
 
 def main():
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    lines = {"passed": [], "failed": [], "skipped": []}
     for path in sys.argv[1:]:
         for name, item, value in measured(path):
             print(f"measured: {name}: {item}: {value}")
         for outcome, name, reason in outcomes(path):
-            counts[outcome] += 1
-            if outcome != "passed":
-                print(f"{outcome}: {name}: {' '.join(reason.split())[:200]}")
+            lines[outcome].append(f"{outcome}: {name}: {' '.join(reason.split())[: LENGTHS[outcome]]}")
+    for line in lines["skipped"] + lines["failed"]:
+        print(line)
+    counts = {outcome: len(some) for outcome, some in lines.items()}
     print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
     return 1 if counts["failed"] or not counts["passed"] else 0
 

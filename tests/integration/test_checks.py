@@ -132,6 +132,17 @@ def test_counting_results(tmp_path, kinds, last, status):
     assert process.returncode == status
 
 
+def test_failed_tests_are_listed_last(tmp_path):
+    for name, kinds in (("1.xml", ["failed", "skipped"]), ("2.xml", ["skipped", "error", "passed"])):
+        (tmp_path / name).write_text(f"<testsuite>{''.join(CASES[kind] for kind in kinds)}</testsuite>")
+    process = subprocess.run(
+        [sys.executable, COUNT, tmp_path / "1.xml", tmp_path / "2.xml"], capture_output=True, text=True, check=False
+    )
+    *tests, last = process.stdout.splitlines()
+    assert tests == ["skipped: d: not here", "skipped: d: not here", "failed: b: no", "failed: c: no"]
+    assert last == "1 passed, 2 failed, 2 skipped"
+
+
 def test_a_message_that_breaks_its_schema_is_refused():
     schema_check.validate({"type": "pong"}, "daemon")
     for message, direction in (
