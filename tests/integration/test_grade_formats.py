@@ -486,7 +486,8 @@ def test_what_humaneval_would_not_take(place):
     _, verdicts = place.grade([task], [{"task_id": "H/0", member: text} for member, text in texts])
     assert verdicts == ["pass"] * 3 + ["error"]
     listed = place.run("--list-formats").stdout.split("humaneval: ")[1].split("\n\n")[0]
-    assert "a completion may be in a fence or lack its indentation, and a solution may be the body of the function" in listed
+    assert "a completion may be in a fence or lack the indentation of its first line" in listed
+    assert "a solution may be the body of the function alone" in listed
     assert "code that prints more than the limit of output ends in an error" in listed
 
 

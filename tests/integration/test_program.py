@@ -671,6 +671,8 @@ def test_a_call_has_two_values_that_are_right(client):
     assert verdict("def f(): pass", 3, None)["verdict"] == "pass"
     message = refused(client, program("", [{"input": "", "alternative": "x"}]), check=False)
     assert message == "job.tests[0].alternative: unknown field"
+    message = refused(client, program("", [{"input": "1", "expected": "2"}]), check=False)
+    assert message == "job.tests[0].expected: unknown field"
 
 
 def test_values_that_differ_are_told(client):

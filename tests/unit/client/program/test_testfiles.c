@@ -309,6 +309,24 @@ static void test_damaged_archives(void **state)
         strstr(fault.text, "damaged.zip: it is no folder, and no zip archive that can be read"));
 }
 
+/* minizip takes entries of bzip2 for stored ones. */
+static void test_archive_of_another_method(void **state)
+{
+    (void)state;
+    _cleanup_test_files_ struct test_files files = TEST_FILES_NULL;
+    zipFile archive = create_archive("method.zip");
+    add_entry(archive, "1.in", 'a', 100);
+    assert_int_equal(zipClose(archive, NULL), ZIP_OK);
+    _cleanup_bytes_ struct bytes bytes = read_archive("method.zip");
+    char *entry = memmem(bytes.data, bytes.length, "PK\1\2", 4);
+    assert_non_null(entry);
+    bytes.data[8] = 12; /* both say so */
+    entry[10] = 12;
+    write_file("method.zip", bytes.data, bytes.length);
+    open_files("method.zip", &files);
+    expect_refused(&files, "1.in", 1000, -EBADMSG, "compressed in a way that is not known");
+}
+
 static void test_encrypted_archive(void **state)
 {
     (void)state;
@@ -337,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_archive_that_grows),
         cmocka_unit_test(test_archive_that_lies),
         cmocka_unit_test(test_damaged_archives),
+        cmocka_unit_test(test_archive_of_another_method),
         cmocka_unit_test(test_encrypted_archive),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
