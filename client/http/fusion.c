@@ -303,20 +303,31 @@ int fusion_check_language(const struct language *language, const json_t *status,
     return -ENOENT;
 }
 
+/* The time has a status of its own. What else killed the program, the original's answer has no word
+ * for. */
+static void name_limit(const struct step_end *end, char message[static 48])
+{
+    if (end->limit && !is_timeout(end))
+        (void)snprintf(message, 48, "limit exceeded: %s", end->limit);
+}
+
 json_t *fusion_answer(const struct language *language, const json_t *result)
 {
     struct step_end end;
+    char message[48] = "";
     size_t n = steps_count(language);
     json_t *compile = json_null(), *run = json_null();
     bool success = true;
     for (size_t i = 0; i < n && steps_end(result, i, &end); i++) {
         success = success && is_success(&end);
+        name_limit(&end, message);
         if (i + 1 < n)
             compile = command_result(&end);
         else
             run = command_result(&end);
     }
-    return make_answer(success ? "Success" : "Failed", "", compile, run, fetched_files(result));
+    return make_answer(success ? "Success" : "Failed", message, compile, run,
+                       fetched_files(result));
 }
 
 json_t *fusion_trouble(const char *message)

@@ -75,6 +75,11 @@ def test_a_signal(gateway):
     assert (answer["status"], answer["run_result"]["return_code"]) == ("Failed", -11)
 
 
+def test_a_limit_that_has_no_status_of_its_own(gateway):
+    answer = run_code(gateway, code="print('x' * (64 << 20))", language="python")
+    assert (answer["status"], answer["message"]) == ("Failed", "limit exceeded: output")
+
+
 def test_files_in_and_out(gateway):
     data = bytes(range(256))
     code = "open('out/copy', 'wb').write(open('in.bin', 'rb').read())\nopen('[x].txt', 'w').write('text')\n"
