@@ -111,9 +111,25 @@ static void test_by_other_names(void **state)
 /* Without its judge a task is another one. That it has one may be said by a flag. */
 static void test_judges(void **state)
 {
-    static const char *const names[] = {"checker",       "generated_checker", "checkerCode",
-                                        "special_judge", "specialJudge",      "interactor",
-                                        "test_checker",  "hidden_checker"};
+    static const char *const names[] = {"checker",
+                                        "generated_checker",
+                                        "checkerCode",
+                                        "special_judge",
+                                        "specialJudge",
+                                        "interactor",
+                                        "test_checker",
+                                        "hidden_checker",
+                                        "interactive",
+                                        "is_interactive",
+                                        "isInteractive",
+                                        "spj",
+                                        "is_spj",
+                                        "interaction_format",
+                                        "comparator",
+                                        "case_sensitive",
+                                        "tolerance",
+                                        "epsilon",
+                                        "eps"};
     static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}", "true", "1", "0.5", NULL};
     static const char *const nothing[] = {"null", "false", "\"\"", "[]", "{}", "0", NULL};
     (void)state;
