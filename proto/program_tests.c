@@ -171,8 +171,8 @@ static size_t measure(const struct program_test *test)
 
 /* --- all of them -------------------------------------------------------------------------- */
 
-/* The first test says for all of them whether they are calls. One with input that calls its output
- * otherwise is none: what is wrong with it is the other name. */
+/* The first test says for all of them whether they are calls. If it has `input`, its author wrote
+ * `expected` for `output`, and the error is to name that member. */
 static bool is_call(const json_t *array)
 {
     const json_t *first = json_array_get(array, 0);

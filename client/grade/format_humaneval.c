@@ -75,9 +75,8 @@ const struct data_format data_format_humaneval = {
     .differs =
         "the code runs in a process of its own, and the assertions in another; a completion may "
         "be in a fence or lack the indentation of its first line, and a solution may be the body "
-        "of the function "
-        "alone: there these are wrong; code that prints more than the limit of output ends in an "
-        "error: there what it prints is dropped",
+        "of the function alone: there these are wrong; code that prints more than the limit of "
+        "output ends in an error: there what it prints is dropped",
     .samples = "task_id and completion (continues the prompt), solution (a whole program) or "
                "generation (free text)",
     .uses = (const char *const[]){"prompt", "test", "entry_point", "canonical_solution", NULL},

@@ -67,51 +67,24 @@ bool formats_has(const json_t *record, const char *name)
 /* How a member of a record bears on whether code is right. */
 enum bearing { BEARS_NOTHING, BEARS_TESTS, BEARS_JUDGE };
 
-/* Names, in letters alone, of members that hold tests or what judges outputs. */
-static const struct {
-    const char *letters;
-    enum bearing bearing;
-} known_names[] = {
-    {"inputoutput", BEARS_TESTS},
-    {"baseinput", BEARS_TESTS},
-    {"plusinput", BEARS_TESTS},
-    {"base", BEARS_TESTS},
-    {"plus", BEARS_TESTS},
-    {"assertions", BEARS_TESTS},
-    {"assertion", BEARS_TESTS},
-    {"asserts", BEARS_TESTS},
-    {"checks", BEARS_TESTS},
-    {"check", BEARS_TESTS},
-    {"private", BEARS_TESTS},
-    {"secret", BEARS_TESTS},
-    {"examples", BEARS_TESTS},
-    {"iosamples", BEARS_TESTS},
-    {"evaluation", BEARS_TESTS},
-    {"validation", BEARS_TESTS},
-    {"hidden*", BEARS_TESTS},
-    {"specialjudge", BEARS_JUDGE},
-    {"spj", BEARS_JUDGE},
-    {"isspj", BEARS_JUDGE},
-    {"interactive", BEARS_JUDGE},
-    {"isinteractive", BEARS_JUDGE},
-    {"interactionformat", BEARS_JUDGE},
-    {"comparator", BEARS_JUDGE},
-    {"casesensitive", BEARS_JUDGE},
-    {"tolerance", BEARS_JUDGE},
-    {"epsilon", BEARS_JUDGE},
-    {"eps", BEARS_JUDGE},
+/* What members that hold tests are called, and those that say how to judge outputs. Names are in
+ * letters alone; words are those that a name has among others: "more_cases", "checkerCode". `*`
+ * stands for any end: test, tests, testcase. */
+static const char *const test_names[] = {
+    "inputoutput", "baseinput", "plusinput",  "base",       "plus",    "assertions",
+    "assertion",   "asserts",   "checks",     "check",      "private", "secret",
+    "examples",    "iosamples", "evaluation", "validation", "hidden*", NULL,
 };
-
-/* Words that a name of such a member has among others: "more_cases", "checkerCode". `*` stands for
- * any end: test, tests, testcase. */
-static const struct {
-    const char *word;
-    enum bearing bearing;
-} known_words[] = {
-    {"test*", BEARS_TESTS},   {"unittest*", BEARS_TESTS},  {"pytest*", BEARS_TESTS},
-    {"cases", BEARS_TESTS},   {"inputs", BEARS_TESTS},     {"outputs", BEARS_TESTS},
-    {"checker", BEARS_JUDGE}, {"interactor", BEARS_JUDGE},
+static const char *const judge_names[] = {
+    "specialjudge", "spj",           "isspj",
+    "interactive",  "isinteractive", "interactionformat",
+    "comparator",   "casesensitive", "tolerance",
+    "epsilon",      "eps",           NULL,
 };
+static const char *const test_words[] = {
+    "test*", "unittest*", "pytest*", "cases", "inputs", "outputs", NULL,
+};
+static const char *const judge_words[] = {"checker", "interactor", NULL};
 
 /* Whether the N bytes of WORD are MEANT, in any case. */
 static bool is_word(const char *word, size_t n, const char *meant)
@@ -122,10 +95,17 @@ static bool is_word(const char *word, size_t n, const char *meant)
     return n == length && strncasecmp(word, meant, n) == 0;
 }
 
+static bool is_any(const char *const *meant, const char *word, size_t n)
+{
+    while (*meant && !is_word(word, n, *meant))
+        meant++;
+    return *meant != NULL;
+}
+
 #define SEPARATORS "_-. "
 
 /* Returns what a member called NAME holds. One of its words tells, so `contest_id` holds no tests;
- * or the list has all of its letters. A judge of tests is a judge. */
+ * or a list has all of its letters. A judge of tests is a judge. */
 static enum bearing bearing_of(const char *name)
 {
     enum bearing found = BEARS_NOTHING;
@@ -134,15 +114,17 @@ static enum bearing bearing_of(const char *name)
     for (const char *c = name; *c && length < sizeof(letters); c++)
         if (!strchr(SEPARATORS, *c))
             letters[length++] = *c;
-    for (size_t i = 0; i < ARRAY_SIZE(known_names); i++)
-        if (is_word(letters, length, known_names[i].letters))
-            found = known_names[i].bearing;
+    if (is_any(judge_names, letters, length))
+        return BEARS_JUDGE;
+    if (is_any(test_names, letters, length))
+        found = BEARS_TESTS;
     for (size_t n; *name; name += n) {
         n = strcspn(name + 1, SEPARATORS "ABCDEFGHIJKLMNOPQRSTUVWXYZ") + 1;
         size_t skip = strspn(name, SEPARATORS);
-        for (size_t i = 0; n > skip && i < ARRAY_SIZE(known_words); i++)
-            if (found != BEARS_JUDGE && is_word(name + skip, n - skip, known_words[i].word))
-                found = known_words[i].bearing;
+        if (n > skip && is_any(judge_words, name + skip, n - skip))
+            return BEARS_JUDGE;
+        if (n > skip && is_any(test_words, name + skip, n - skip))
+            found = BEARS_TESTS;
     }
     return found;
 }

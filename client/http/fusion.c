@@ -303,8 +303,7 @@ int fusion_check_language(const struct language *language, const json_t *status,
     return -ENOENT;
 }
 
-/* The time has a status of its own. What else killed the program, the original's answer has no word
- * for. */
+/* Writes to MESSAGE which limit ended the step. Limits of time have a status of their own. */
 static void name_limit(const struct step_end *end, char message[static 48])
 {
     if (end->limit && !is_timeout(end))

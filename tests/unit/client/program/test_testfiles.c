@@ -309,21 +309,28 @@ static void test_damaged_archives(void **state)
         strstr(fault.text, "damaged.zip: it is no folder, and no zip archive that can be read"));
 }
 
+/* Opens an archive NAME of one file, 1.in, of which BITS are set in the byte at AT of its header.
+ * In the directory of the archive it is two bytes later. */
+static void open_changed(const char *name, size_t at, char bits, struct test_files *ret)
+{
+    zipFile archive = create_archive(name);
+    add_entry(archive, "1.in", 'a', 100);
+    assert_int_equal(zipClose(archive, NULL), ZIP_OK);
+    _cleanup_bytes_ struct bytes bytes = read_archive(name);
+    char *entry = memmem(bytes.data, bytes.length, "PK\1\2", 4);
+    assert_non_null(entry);
+    bytes.data[at] |= bits;
+    entry[at + 2] |= bits;
+    write_file(name, bytes.data, bytes.length);
+    open_files(name, ret);
+}
+
 /* minizip takes entries of bzip2 for stored ones. */
 static void test_archive_of_another_method(void **state)
 {
     (void)state;
     _cleanup_test_files_ struct test_files files = TEST_FILES_NULL;
-    zipFile archive = create_archive("method.zip");
-    add_entry(archive, "1.in", 'a', 100);
-    assert_int_equal(zipClose(archive, NULL), ZIP_OK);
-    _cleanup_bytes_ struct bytes bytes = read_archive("method.zip");
-    char *entry = memmem(bytes.data, bytes.length, "PK\1\2", 4);
-    assert_non_null(entry);
-    bytes.data[8] = 12; /* both say so */
-    entry[10] = 12;
-    write_file("method.zip", bytes.data, bytes.length);
-    open_files("method.zip", &files);
+    open_changed("method.zip", 8, 12, &files);
     expect_refused(&files, "1.in", 1000, -EBADMSG, "compressed in a way that is not known");
 }
 
@@ -331,16 +338,7 @@ static void test_encrypted_archive(void **state)
 {
     (void)state;
     _cleanup_test_files_ struct test_files files = TEST_FILES_NULL;
-    zipFile archive = create_archive("secret.zip");
-    add_entry(archive, "1.in", 'a', 100);
-    assert_int_equal(zipClose(archive, NULL), ZIP_OK);
-    _cleanup_bytes_ struct bytes bytes = read_archive("secret.zip");
-    char *entry = memmem(bytes.data, bytes.length, "PK\1\2", 4);
-    assert_non_null(entry);
-    bytes.data[6] |= 1; /* both flags say so */
-    entry[8] |= 1;
-    write_file("secret.zip", bytes.data, bytes.length);
-    open_files("secret.zip", &files);
+    open_changed("secret.zip", 6, 1, &files);
     expect_refused(&files, "1.in", 1000, -EACCES, "secret.zip: 1.in: it is encrypted");
 }
 
