@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sessions of the Python package, and the sandbox for Inspect that is made of them."""
 
+import array
 import asyncio
 import importlib
 import inspect
@@ -52,6 +53,23 @@ def test_a_session_without_async(daemon):
             session.exec([1 << 70])
         with pytest.raises(rubricd.InvalidJob, match="exec.argv: expected a list of words"):
             session.exec("wc -c file")
+
+
+@pytest.mark.parametrize("value", [5, None, 1.5, [1, 2]])
+def test_what_has_no_bytes_is_not_written(daemon, value):
+    """bytes(5) are five NULs, and bytes([1, 2]) are two bytes."""
+    why = f"expected str or bytes, got {type(value).__name__}$"
+    with connect(daemon) as grader, grader.session() as session:
+        with pytest.raises(TypeError, match=f"^data: {why}"):
+            session.write("x", value)
+        with pytest.raises(FileNotFoundError):
+            session.read("x")
+        if value is not None:
+            with pytest.raises(TypeError, match=f"^input: {why}"):
+                session.exec(["cat"], input=value)
+        for data in (bytearray(b"ab"), memoryview(b"ab"), array.array("B", b"ab"), "ab"):
+            session.write("x", data)
+            assert session.read("x") == b"ab" == session.exec(["cat"], input=data).stdout
 
 
 def test_output_comes_while_a_command_runs(daemon):

@@ -173,8 +173,17 @@ def _error_of(message: Message) -> JobError:
     return JobError(message["code"], message["message"], bool(message["retriable"]), message.get("id"))
 
 
-def _content(data: Union[str, bytes]) -> Dict[str, str]:
-    raw = data.encode() if isinstance(data, str) else bytes(data)
+def _bytes(data: Union[str, bytes], name: str) -> bytes:
+    """The bytes of an argument NAME. Those of a number would be that many NULs."""
+    if isinstance(data, str):
+        return data.encode()
+    try:
+        return memoryview(data).tobytes()
+    except TypeError:
+        raise TypeError(f"{name}: expected str or bytes, got {type(data).__name__}") from None
+
+
+def _content(raw: bytes) -> Dict[str, str]:
     return {"base64": base64.b64encode(raw).decode()}
 
 
@@ -240,7 +249,7 @@ class Session:
         fields: Dict[str, Any] = {"argv": list(argv)}
         fields["limits"] = {name: value for name, value in limits.items() if value is not None}
         if input is not None:
-            fields["stdin"] = _content(input)
+            fields["stdin"] = _content(_bytes(input, "input"))
         if cwd is not None:
             fields["cwd"] = cwd
         if env:
@@ -250,7 +259,7 @@ class Session:
 
     async def write(self, path: str, data: Union[str, bytes], *, mode: Optional[int] = None) -> None:
         """Writes a file of at most 100 MiB, and makes directories that are missing. Raises OSError."""
-        raw = data.encode() if isinstance(data, str) else bytes(data)
+        raw = _bytes(data, "data")
         room = (int(self._engine.hello["limits"]["max_frame"]) - FRAME_REST) // 4 * 3
         size = max(1, min(CHUNK_MAX, room))
         for start in range(0, max(len(raw), 1), size):
