@@ -276,6 +276,8 @@ def test_the_provider_of_open_r1(examples):
     scripts = ["print('x')\nprint(0.75)", "print(1)\nraise SystemExit(1)", "print('no number')", "", "echo 0.5"]
     languages = ["python"] * 4 + ["bash"]
     assert provider.execute_scripts(scripts, languages) == [0.75, 0.0, 0.0, 0.0, 0.5]
+    no_numbers = [f"print('{word}')" for word in ("nan", "-inf", "1e999", "Infinity")]
+    assert provider.execute_scripts(no_numbers, ["python"] * 4) == [0.0] * 4, "any other would spoil the whole batch"
     with pytest.raises(ValueError, match=r"languages\[0\]: expected python or bash, got 'cobol'"):
         provider.execute_scripts(["x"], ["cobol"])
 

@@ -8,6 +8,7 @@ open-r1 calls execute_scripts(scripts, languages) of a provider."""
 
 import json
 import logging
+import math
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _shared, jobs
@@ -211,7 +212,7 @@ SCRIPT_TIMEOUT_S = 30.0
 
 class Provider:
     """For open-r1: a CodeExecutionProvider. A script writes its reward on the last line of its output;
-    one that fails or writes none has the reward 0, and one without verdict None."""
+    one that fails or writes no finite number has the reward 0, and one without verdict None."""
 
     def __init__(self, num_parallel: int = 2, timeout: float = SCRIPT_TIMEOUT_S) -> None:
         self.num_parallel = num_parallel  # the daemon's slots decide
@@ -234,6 +235,7 @@ def _last_line(answer: Union[Result, JobError]) -> Optional[float]:
         return _reward(answer)
     lines = answer.stdout.split()
     try:
-        return float(lines[-1]) if answer.passed and lines else 0.0
+        reward = float(lines[-1]) if answer.passed and lines else 0.0
     except ValueError:
         return 0.0
+    return reward if math.isfinite(reward) else 0.0  # one nan would spoil the gradients of the whole batch
