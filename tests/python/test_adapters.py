@@ -124,6 +124,17 @@ def test_no_verdict_is_no_reward(examples, function):
         trl_calls(function, [ADD, ADD], tests=[[TEST]])
 
 
+@pytest.mark.parametrize("function", [rewards.code, rewards.code_async])
+def test_tests_as_data_sets_store_them(examples, function, caplog):
+    tests = [json.dumps([TEST, "assert add(1, 1) == 1"]), TEST, "[]"]
+    assert trl_calls(function, [ADD] * 3, tests=tests) == [0.5, 1.0, None]
+    assert caplog.messages == ["no reward: bad_request: job.targets: expected 1 to 4096 assertions, got 0"]
+    with pytest.raises(rubricd.InvalidJob, match=r"^bad_request: tests\[1\]: expected a text or a list of texts, got None"):
+        trl_calls(function, [ADD] * 2, tests=[[TEST], None])
+    with pytest.raises(rubricd.InvalidJob, match=r"^bad_request: tests\[0\]\[1\]: expected a text, got 5"):
+        trl_calls(function, [ADD], tests=[[TEST, 5]])
+
+
 @pytest.mark.parametrize("factory", [rewards.rubric, rewards.rubric_async])
 def test_a_rubric_as_reward(examples, factory):
     reward = factory("exact-match")
@@ -260,6 +271,10 @@ def test_rewards_for_verl(examples, function):
         ({}, "inputs"),
         ([1], "expected an object"),
         ({"inputs": [1], "outputs": []}, "many"),
+        ({"inputs": "12", "outputs": ["1", "2"]}, "ground_truth.inputs: expected a list, got '12'"),
+        ({"inputs": ["1"], "outputs": {"1": "2"}}, "ground_truth.outputs: expected a list, got {'1': '2'}"),
+        ({"inputs": [{"a": 1}], "outputs": ["1"], "fn_name": "f"}, r"ground_truth.inputs\[0\]: expected a list of arguments"),
+        ({"inputs": ['"ab"'], "outputs": [5], "fn_name": 5, "assert_case": {"a": 1}}, "ground_truth.assert_case: expected a text or"),
         ("nonsense", "^ground_truth: not JSON: Expecting value: line 1 column 1"),
         ({"inputs": ["1", "a b"], "outputs": ["1", "2"], "fn_name": "f"}, r"^ground_truth.inputs\[1\]: not JSON: "),
         ({"inputs": ["1"], "outputs": ["["], "fn_name": "f"}, r"^ground_truth.outputs\[0\]: not JSON: "),

@@ -3,6 +3,7 @@
 
 import asyncio
 import json
+import re
 import os
 import signal
 import threading
@@ -330,6 +331,69 @@ def test_a_string_is_no_list_of_strings(make, path):
     with pytest.raises(rubricd.InvalidJob, match=f"{path}: expected a list of strings, got b?'") as caught:
         make()
     assert caught.value.path == path
+
+
+PAIR = r"expected a pair \(input, output\) or a dictionary, got "
+
+
+@pytest.mark.parametrize(
+    "tests, path, why",
+    [
+        (["33"], "job.tests[0]", PAIR + "'33'"),
+        ([("1", "2"), "1 2\n"], "job.tests[1]", PAIR),
+        ([b"33"], "job.tests[0]", PAIR + "b'33'"),
+        ([("1 2\n",)], "job.tests[0]", PAIR),
+        ([("1", "2", "3")], "job.tests[0]", PAIR),
+        ([{"1", "2"}], "job.tests[0]", PAIR),
+        ([None], "job.tests[0]", PAIR + "None"),
+        ("33", "job.tests", "expected a list of tests, got '33'"),
+        ({"33": "99"}, "job.tests", "expected a list of tests, got {'33': '99'}"),
+        (None, "job.tests", "expected a list of tests, got None"),
+    ],
+)
+@pytest.mark.parametrize("call", [None, "f"])
+def test_what_is_no_test_of_a_program(tests, path, why, call):
+    """Two characters were an input and an output, and so were the characters of a key."""
+    with pytest.raises(rubricd.InvalidJob, match=f": {why}") as caught:
+        jobs.program("x", language="python", tests=tests, call=call)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    "tests, path, why",
+    [
+        (b"assert x", "job.tests", "expected a text or a list of texts, got b'assert x'"),
+        ({"assert x": 1}, "job.tests", "expected a text or a list of texts, got {"),
+        (None, "job.tests", "expected a text or a list of texts, got None"),
+        (["assert x", ["assert y"]], "job.tests[1]", "expected a text, got ["),
+    ],
+)
+def test_what_is_no_test_of_code(tests, path, why):
+    with pytest.raises(rubricd.InvalidJob, match=re.escape(f": {why}")) as caught:
+        jobs.code("x", tests=tests)
+    assert caught.value.path == path
+
+
+def test_a_grader_sends_nothing_that_is_no_test(daemon):
+    async def work():
+        async with connect(daemon) as grader:
+            with pytest.raises(rubricd.InvalidJob, match=r"^bad_request: job.tests\[0\]: expected a pair"):
+                await grader.program("print(3)", language="python", tests=["33"])
+            assert (await grader.program("print(3)", language="python", tests=iter([["", "3"]]))).passed
+
+    run(work())
+    with connect(daemon) as grader, pytest.raises(rubricd.InvalidJob, match=r"job.tests\[0\]: expected a pair"):
+        grader.program("print(3)", language="python", tests=["33"])
+
+
+def test_a_list_of_tests_may_be_json():
+    """As data sets store it. In Python such a list tests nothing; any other text is one test."""
+    for tests in (["assert f()", "assert g()"], ["assert f('[1]')"], []):
+        assert jobs.code("x", tests=f" {json.dumps(tests)}\n")["targets"] == tests
+    check = "def check(f):\n    assert f()\n"
+    assert jobs.code("x", tests=json.dumps([check]), entry_point="f")["targets"] == [check]
+    for text in ("assert f()", '["assert f()", 1]', "[f(), g()]", "[", '{"a": "b"}', '"assert f()"', "[" * 100_000):
+        assert jobs.code("x", tests=text)["targets"] == [text]
 
 
 def test_a_command_line_names_its_remedy(daemon):

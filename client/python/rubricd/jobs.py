@@ -4,8 +4,9 @@
 None are left out."""
 
 import base64
+import json
 import re
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .errors import InvalidJob
 
@@ -79,6 +80,35 @@ def rubric(
     return _job("rubric", fields, {"limits": limits, "priority": priority, "id": id})
 
 
+def code_tests(tests: Any, path: str = "job.tests") -> Union[str, List[str]]:
+    """The tests of code: one text, or a list of texts, also as JSON in one text, as data sets store it."""
+    if isinstance(tests, str):
+        return _listed(tests)
+    items = items_of(tests, path, "a text or a list of texts")
+    for number, each in enumerate(items):
+        if not isinstance(each, str):
+            raise InvalidJob(f"{path}[{number}]", f"expected a text, got {each!r:.60}")
+    return items
+
+
+def _listed(text: str) -> Union[str, List[str]]:
+    """The list of texts that TEXT is as JSON, or else TEXT. In Python such a list would test nothing."""
+    if not text.lstrip().startswith("["):
+        return text
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if all(isinstance(each, str) for each in found) else text
+
+
+def items_of(values: Any, path: str, what: str) -> List[Any]:
+    """What VALUES has one after another. A text has characters and a mapping has keys, but no tests."""
+    if isinstance(values, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(values, Iterable):
+        raise InvalidJob(path, f"expected {what}, got {values!r:.60}")
+    return list(values)
+
+
 _DEFINES_CHECK = re.compile(r"^def\s+check\s*\(", re.MULTILINE)
 
 
@@ -102,7 +132,7 @@ def code(
 
     TESTS is a list of assertions, of which the share that holds is the score; or one text, which is a
     program with `check(candidate)` if there is an ENTRY_POINT to call it with, and else one
-    assertion. TIMEOUT is in seconds, for all of it."""
+    assertion. A text that is a JSON array of strings is that list. TIMEOUT is in seconds, for all of it."""
     fields: Dict[str, Any] = {
         "code": code,
         "generation": generation,
@@ -113,19 +143,22 @@ def code(
         "verdict": verdict,
         "metadata": metadata,
     }
+    tests = code_tests(tests)
     if isinstance(tests, str) and entry_point and _DEFINES_CHECK.search(tests):
         fields["test"] = tests
     else:
-        fields["targets"] = [tests] if isinstance(tests, str) else list(tests)
+        fields["targets"] = [tests] if isinstance(tests, str) else tests
     limits = _with_wall_clock(limits, timeout)
     return _job("code_exec", fields, {"limits": limits, "priority": priority, "id": id})
 
 
-def _program_test(test: ProgramTest) -> Dict[str, Any]:
+def _program_test(test: ProgramTest, path: str) -> Dict[str, Any]:
     if isinstance(test, Mapping):
         fields = dict(test)
-    else:
+    elif isinstance(test, (tuple, list)) and len(test) == 2:
         fields = {"input": test[0], "output": test[1]}
+    else:  # a string of two characters is no pair
+        raise InvalidJob(path, f"expected a pair (input, output) or a dictionary, got {test!r:.60}")
     for name in ("input", "output"):
         if name in fields:
             fields[name] = _content(fields[name])
@@ -155,11 +188,12 @@ def program(
     """A program in some LANGUAGE, and TESTS: pairs of its input and the output that it is to write, or
     dictionaries as the protocol has them. TIMEOUT is in seconds, for each test. Of the test that decides
     the verdict, the files that COLLECT names come back in `result.files`."""
+    given = items_of(tests, "job.tests", "a list of tests")
     fields = {
         "language": language,
         "code": code,
         "generation": generation,
-        "tests": [_program_test(test) for test in tests],
+        "tests": [_program_test(each, f"job.tests[{n}]") for n, each in enumerate(given)],
         "compare": compare,
         "stop": stop,
         "call": call,

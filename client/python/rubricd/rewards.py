@@ -67,14 +67,20 @@ def _code_jobs(completions: Sequence[Any], columns: Mapping[str, Any]) -> List[j
         _column(columns, "timeout", size),
     )
     return [
-        jobs.code(generation=text_of(each), tests=tests, entry_point=entry, timeout=timeout)
-        for each, tests, entry, timeout in rows
+        jobs.code(
+            generation=text_of(each),
+            tests=jobs.code_tests(tests, f"tests[{row}]"),
+            entry_point=entry,
+            timeout=timeout,
+        )
+        for row, (each, tests, entry, timeout) in enumerate(rows)
     ]
 
 
 def code(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
     """For TRL: the share of the assertions that hold for the Python in each completion. The data set has
-    a column `tests`, as for jobs.code(), and may have `entry_point` and `timeout`."""
+    a column `tests`, as for jobs.code(), also as JSON in a string, and may have `entry_point` and `timeout`.
+    The reward is None where there are no tests."""
     return [_reward(each) for each in _shared.ask_all(_code_jobs(completions, columns))]
 
 
@@ -146,7 +152,7 @@ def _call_test(number: int, given: Any, expected: Any) -> Dict[str, Any]:
     place = f"ground_truth.inputs[{number}]"
     args = [_read_json(line, place) for line in given.splitlines()] if isinstance(given, str) else given
     return {
-        "args": list(args),
+        "args": jobs.items_of(args, place, "a list of arguments"),
         "expected": _read_json(expected, f"ground_truth.outputs[{number}]"),
     }
 
@@ -156,13 +162,15 @@ def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str
     if not isinstance(truth, Mapping):
         raise ValueError(f"ground_truth: expected an object, got a {type(truth).__name__}")
     if truth.get("assert_case"):
-        tests = truth["assert_case"]
+        tests = jobs.code_tests(truth["assert_case"], "ground_truth.assert_case")
         return jobs.code(generation=solution, tests=tests, entry_point=truth.get("fn_name"))
     if "inputs" not in truth or "outputs" not in truth:
         raise ValueError('ground_truth: expected "inputs" and "outputs", or "assert_case"')
-    if len(truth["inputs"]) != len(truth["outputs"]):
+    inputs = jobs.items_of(truth["inputs"], "ground_truth.inputs", "a list")
+    outputs = jobs.items_of(truth["outputs"], "ground_truth.outputs", "a list")
+    if len(inputs) != len(outputs):
         raise ValueError("ground_truth: as many outputs as inputs are needed")
-    pairs: List[Any] = list(zip(truth["inputs"], truth["outputs"]))
+    pairs: List[Any] = list(zip(inputs, outputs))
     name = truth.get("fn_name")
     if name:
         pairs = [_call_test(number, *pair) for number, pair in enumerate(pairs)]
