@@ -135,6 +135,96 @@ def test_tests_as_data_sets_store_them(examples, function, caplog):
         trl_calls(function, [ADD], tests=[[TEST, 5]])
 
 
+OWN_ADD = f"{ADD}assert add(2, 3) == 5"  # the solution, in the tests of it
+NOTHING_ASKED = "bad_request: the tests ask nothing of the code"
+ASK_NO_CODE = {
+    "numbers": (["assert 1 + 1 == 2", "x = 5\nassert x == 5"], None),
+    "their own function": ([OWN_ADD], None),
+    "in two texts, recursive": (["def f(n):\n    return n and f(n - 1)\n", "assert f(3) == 0"], None),
+    "a class": (["class A:\n    n = 1\n\n    def f(self):\n        return A.n\n\n\nassert A().f() == 1"], None),
+    "a list of JSON in JSON": (json.dumps([[TEST]]), None),
+    "check()": ("def check(candidate):\n    assert 1 + 1 == 2\n", "add"),
+}
+
+
+@pytest.mark.parametrize("function", [rewards.code, rewards.code_async])
+def test_tests_that_ask_nothing_of_any_code_give_no_reward(examples, function, caplog):
+    tests, entry_points = map(list, zip(*ASK_NO_CODE.values()))
+    assert trl_calls(function, [ADD] * len(tests), tests=tests, entry_point=entry_points) == [None] * len(tests)
+    assert caplog.messages == [f"no reward: {NOTHING_ASKED}"] * len(tests)
+
+
+ASK_SOME_CODE = {
+    "a built-in name": (["assert sorted([2, 1]) == [1, 2]"], None),
+    "a name in a function": (["def f():\n    return len([1])\n\n\nassert f() == 1"], None),
+    "in an annotation": (["def f(a: int):\n    return a\n\n\nassert f(1) == 1"], None),
+    "in a class": (["class A:\n    n = len([1])\n\n\nassert A.n == 1"], None),
+    "as a default": (["def f(n=len([1])):\n    return n\n\n\nassert f() == 1"], None),
+    "in a lambda": (["f = lambda: len([1])\nassert f() == 1"], None),
+    "in a comprehension": (["assert [len([each]) for each in [1]] == [1]"], None),
+    "on one line": (["assert 1 == 1; assert len([1]) == 1"], None),
+    "after del": (["len = 1", "del len", "assert len([1]) == 1"], None),
+    "bound later": (["def f():\n    return len([1])\n\n\nassert f() == 1\nlen = f"], None),
+    "bound in one case": (["if 0:\n    len = 1\nassert len([1]) == 1"], None),
+    "by its string": (["def f():\n    pass\n\n\nassert not f.__globals__.get('add3')"], None),
+    "an import": (["n = 1\nfrom math import *\nassert n == 1"], None),
+    "in a class of its name": (["class len:\n    n = len([1])\n\n\nassert len.n == 1"], None),
+    "in a class that binds it": (["class A:\n    len = len([1])\n\n\nassert A.len == 1"], None),
+    "called before it is bound": (
+        ["def d(f):\n    f()\n    return f\n\n\n@d\ndef len(n=0):\n    return n or len([1])\n\n\nassert len(2) == 2"],
+        None,
+    ),
+    "the name under test": ([OWN_ADD], "add"),
+    "if it is there": (["try:\n    add3\nexcept NameError:\n    pass\nelse:\n    assert add3(1) == 4"], None),
+    "a decorator": (["@staticmethod\ndef f():\n    return 1\n\n\nassert f() == 1"], None),
+    "check() and a name": ("def check(candidate):\n    assert len([1]) == 1\n", "add"),
+    "check() and its argument": ("def check(f):\n    def test_f():\n        assert f(1, 2) == 3\n", "add"),
+}
+
+
+@pytest.mark.parametrize("function", [rewards.code, rewards.code_async])
+def test_no_code_chooses_to_have_no_reward(examples, function, caplog):
+    """Another code might have been asked, and have failed: leaving out what was to be defined gains nothing."""
+    tests, entry_points = map(list, zip(*ASK_SOME_CODE.values()))
+    rewarded = trl_calls(function, [ADD] * len(tests), tests=tests, entry_point=entry_points)
+    assert dict(zip(ASK_SOME_CODE, rewarded)) == dict.fromkeys(ASK_SOME_CODE, 0.0)
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"raise SystemExit('{NOTHING_ASKED}')",
+        f"raise RuntimeError('{NOTHING_ASKED}')",
+        f"import sys\nsys.stderr.write('{NOTHING_ASKED}')\nsys.exit(1)",
+        "import os\nos._exit(0)",
+        "def add(",
+        "while True: pass",
+    ],
+)
+def test_a_code_that_fails_has_its_reward_whatever_the_tests(examples, code):
+    answer = f"```python\n{code}\n```"
+    assert trl_calls(rewards.code, [answer], tests=["assert 1 + 1 == 2"], timeout=[1]) == [0.0]
+
+
+def test_no_adapter_counts_tests_that_ask_nothing(examples, standins):
+    from deepeval.test_case import LLMTestCase
+    from rubricd.deepeval import CodeMetric
+    from rubricd.inspect import code
+
+    for call in (
+        lambda: code_eval.compute([[ADD]], [OWN_ADD], k=[1]),
+        lambda: rewards.verl("taco", IN_PROSE, {"assert_case": [OWN_ADD]}),
+        lambda: run(rewards.verl_async("taco", IN_PROSE, {"assert_case": [OWN_ADD]})),
+        lambda: scored(code([OWN_ADD]), IN_PROSE, ""),
+        lambda: CodeMetric([OWN_ADD]).measure(LLMTestCase("Add.", actual_output=IN_PROSE)),
+        lambda: run(CodeMetric([OWN_ADD]).a_measure(LLMTestCase("Add.", actual_output=IN_PROSE))),
+        lambda: promptfoo.get_assert(IN_PROSE, {"config": {"tests": [OWN_ADD]}}),
+    ):
+        with pytest.raises(rubricd.JobError, match=f"^{NOTHING_ASKED}$"):
+            call()
+
+
 @pytest.mark.parametrize("factory", [rewards.rubric, rewards.rubric_async])
 def test_a_rubric_as_reward(examples, factory):
     reward = factory("exact-match")
@@ -178,10 +268,11 @@ def test_a_rubric_that_judges_nothing_gives_no_reward(examples, bench, caplog, c
 def test_a_rubric_that_takes_too_long_has_judged(examples, bench):
     """An answer may be what takes long, and then it would gain by it."""
     job = {**rubric_jobs(bench, "while True: pass"), "case": {"rubric_wall_clock_seconds": 1}}
+    job = rubricd.jobs.rubric(harness_output={}, **job)
     with rubricd.connect(str(examples.socket)) as grader:
-        result = grader.rubric(harness_output={}, **job)
+        result = grader.submit(job)
     assert (result.failure_modes[0].code, result.rubric_fault) == ("rubric.timeout", None)
-    assert rewards._reward(result) == 0.0
+    assert rewards._reward(result, job) == 0.0
 
 
 def test_no_adapter_counts_a_rubric_that_crashed(examples, standins, bench):

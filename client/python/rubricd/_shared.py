@@ -8,6 +8,7 @@ import os
 import threading
 from typing import Any, Coroutine, Dict, Iterable, List, Mapping, Optional, TypeVar, Union
 
+from . import _unasked
 from ._client import connect
 from ._sync import SyncGrader
 from .errors import JobError, RubricCrashed
@@ -59,16 +60,19 @@ os.register_at_fork(after_in_child=_after_fork)
 atexit.register(_close)
 
 
-def judged(result: Result) -> Union[Result, JobError]:
-    """Returns RESULT, or the error that stands for it if its rubric crashed: no adapter may count that."""
-    if result.rubric_fault is None:
-        return result
-    return RubricCrashed(result.failure_modes[0].code, result.rubric_fault, result.id)
+def judged(result: Result, job: Mapping[str, Any]) -> Union[Result, JobError]:
+    """Returns the RESULT of JOB, or the error that stands for it if its rubric crashed, or its tests ask nothing of
+    any code: no adapter may count that."""
+    if result.rubric_fault is not None:
+        return RubricCrashed(result.failure_modes[0].code, result.rubric_fault, result.id)
+    if _unasked.is_broken(result, job):
+        return JobError("bad_request", _unasked.DETAIL, id=result.id)
+    return result
 
 
-def verdict(result: Result) -> Result:
-    """Returns RESULT, or raises RubricCrashed."""
-    answer = judged(result)
+def verdict(result: Result, job: Mapping[str, Any]) -> Result:
+    """Returns RESULT, or raises that error."""
+    answer = judged(result, job)
     if isinstance(answer, JobError):
         raise answer
     return answer

@@ -5,7 +5,7 @@ candidate runs in this process, nor in that of its tests."""
 
 import logging
 from collections import defaultdict
-from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
+from typing import Any, Dict, List, Sequence, Tuple, Union
 
 from . import _shared, jobs
 from .errors import JobError
@@ -34,14 +34,14 @@ def compute(
     _check(predictions, references)
     places = [(task, n) for task, each in enumerate(predictions) for n in range(len(each))]
 
-    def make() -> Iterator[jobs.Job]:
-        for task, n in places:
-            yield jobs.code(predictions[task][n], tests=[references[task]], timeout=timeout)
+    def make(task: int, n: int) -> jobs.Job:
+        return jobs.code(predictions[task][n], tests=[references[task]], timeout=timeout)
 
     results: Results = defaultdict(list)
-    for (task, n), answer in zip(places, _shared.ask_all(make())):
+    for (task, n), answer in zip(places, _shared.ask_all(make(*place) for place in places)):
         if isinstance(answer, JobError):
             raise answer
+        answer = _shared.verdict(answer, make(task, n))
         line = {"task_id": task, "passed": answer.passed, "result": _say(answer)}
         results[task].append((n, {**line, "completion_id": n}))
     ks = [k] if isinstance(k, int) else k

@@ -30,8 +30,8 @@ class _Metric(BaseMetric):  # type: ignore[misc]
     def _job(self, test_case: Any) -> jobs.Job:
         raise NotImplementedError
 
-    def _take(self, result: Result) -> float:
-        result = _shared.verdict(result)
+    def _take(self, result: Result, job: jobs.Job) -> float:
+        result = _shared.verdict(result, job)
         self.score = 0.0 if result.score is None else float(result.score)
         self.score_breakdown = dict(result.breakdown)
         self.reason = result.why or "passed"
@@ -41,10 +41,11 @@ class _Metric(BaseMetric):  # type: ignore[misc]
 
     def measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
         job = self._job(test_case)
-        return self._take(_shared.grader().submit(job))
+        return self._take(_shared.grader().submit(job), job)
 
     async def a_measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
-        return self._take(await _shared.ask(self._job(test_case)))
+        job = self._job(test_case)
+        return self._take(await _shared.ask(job), job)
 
     def is_successful(self) -> bool:
         return self.error is None and bool(self.success)

@@ -28,8 +28,8 @@ except ImportError as error:
     raise ImportError(f"rubricd.inspect needs Inspect: pip install inspect-ai ({error})") from error
 
 
-def _score(result: Result, answer: str) -> Any:
-    result = _shared.verdict(result)
+def _score(result: Result, job: jobs.Job, answer: str) -> Any:
+    result = _shared.verdict(result, job)
     metadata: Dict[str, Any] = {
         "passed": result.passed,
         "breakdown": dict(result.breakdown),
@@ -54,7 +54,7 @@ def rubric(task_class: str, bench_root: Optional[str] = None) -> "Scorer":
         case = {"input": state.input_text, "target": target.text, "answer": target.text}
         case.update(state.metadata or {})
         job = jobs.rubric(task_class, case, {"answer": answer}, bench_root=bench_root)
-        return _score(await _shared.ask(job), answer)
+        return _score(await _shared.ask(job), job, answer)
 
     return score
 
@@ -76,7 +76,7 @@ def code(
             entry_point=entry_point or metadata.get("entry_point"),
             timeout=timeout,
         )
-        return _score(await _shared.ask(job), answer)
+        return _score(await _shared.ask(job), job, answer)
 
     return score
 

@@ -30,9 +30,9 @@ def make_job(output: Any, context: Mapping[str, Any]) -> jobs.Job:
     return jobs.code(generation=output, **config)
 
 
-def grading_result(result: Result) -> Dict[str, Any]:
-    """Returns RESULT in promptfoo's form, each part of the score as a named score."""
-    result = _shared.verdict(result)
+def grading_result(result: Result, job: jobs.Job) -> Dict[str, Any]:
+    """Returns the RESULT of JOB in promptfoo's form, each part of the score as a named score."""
+    result = _shared.verdict(result, job)
     return {
         "pass": result.passed,
         "score": result.score or 0.0,
@@ -44,4 +44,4 @@ def grading_result(result: Result) -> Dict[str, Any]:
 def get_assert(output: Any, context: Mapping[str, Any]) -> Union[bool, float, Dict[str, Any]]:
     """What promptfoo calls. An exception, for want of a verdict or because the rubric crashed, fails the assertion with its text."""
     job = make_job(output, context)
-    return grading_result(_shared.grader().submit(job))
+    return grading_result(_shared.grader().submit(job), job)

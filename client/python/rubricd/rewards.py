@@ -3,7 +3,7 @@
 
 TRL calls f(prompts, completions, **columns), with the data set's columns as lists, and awaits it if it
 is async; a reward of None leaves a sample out of this function, which is what a job without verdict
-gets, and one whose rubric crashed. verl calls f(data_source, solution_str, ground_truth, extra_info).
+gets, and one whose rubric crashed or whose tests ask nothing of any code. verl calls f(data_source, solution_str, ground_truth, extra_info).
 open-r1 calls execute_scripts(scripts, languages) of a provider."""
 
 import json
@@ -35,9 +35,9 @@ def text_of(completion: Any) -> str:
     return ""
 
 
-def _reward(answer: Union[Result, JobError]) -> Optional[float]:
+def _reward(answer: Union[Result, JobError], job: jobs.Job) -> Optional[float]:
     if isinstance(answer, Result):
-        answer = _shared.judged(answer)
+        answer = _shared.judged(answer, job)
     if isinstance(answer, JobError):
         log.warning("no reward: %s", answer)
         return None
@@ -80,14 +80,15 @@ def _code_jobs(completions: Sequence[Any], columns: Mapping[str, Any]) -> List[j
 def code(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
     """For TRL: the share of the assertions that hold for the Python in each completion. The data set has
     a column `tests`, as for jobs.code(), also as JSON in a string, and may have `entry_point` and `timeout`.
-    The reward is None where there are no tests."""
-    return [_reward(each) for each in _shared.ask_all(_code_jobs(completions, columns))]
+    The reward is None where there are no tests, or where they ask nothing of any code."""
+    made = _code_jobs(completions, columns)
+    return list(map(_reward, _shared.ask_all(made), made))
 
 
 async def code_async(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
     """code() with async: TRL runs it beside its other async functions."""
-    answers = await _shared.ask_all_async(_code_jobs(completions, columns))
-    return [_reward(each) for each in answers]
+    made = _code_jobs(completions, columns)
+    return list(map(_reward, await _shared.ask_all_async(made), made))
 
 
 # What TRL hands over beside columns of the data set.
@@ -119,7 +120,7 @@ def rubric(task_class: str, bench_root: Optional[str] = None) -> RewardFunction:
 
     def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
         made = _rubric_jobs(task_class, bench_root, completions, columns)
-        return [_reward(each) for each in _shared.ask_all(made)]
+        return list(map(_reward, _shared.ask_all(made), made))
 
     reward.__name__ = task_class  # TRL's name for it in its logs
     return reward
@@ -130,7 +131,7 @@ def rubric_async(task_class: str, bench_root: Optional[str] = None) -> AsyncRewa
 
     async def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
         made = _rubric_jobs(task_class, bench_root, completions, columns)
-        return [_reward(each) for each in await _shared.ask_all_async(made)]
+        return list(map(_reward, await _shared.ask_all_async(made), made))
 
     reward.__name__ = task_class
     return reward
@@ -183,7 +184,8 @@ def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str
     )
 
 
-def _verl_reward(result: Result) -> float:
+def _verl_reward(result: Result, job: jobs.Job) -> float:
+    result = _shared.verdict(result, job)
     return float(result.breakdown.get("tests_passed", result.score or 0.0))
 
 
@@ -198,7 +200,7 @@ def verl(
     {"inputs", "outputs"} with `fn_name` if a function is called, or {"assert_case": [...]}, as an object
     or its JSON. `extra_info` may name the program's `language`."""
     job = _verl_job(solution_str, ground_truth, extra_info)
-    return _verl_reward(_shared.grader().submit(job))
+    return _verl_reward(_shared.grader().submit(job), job)
 
 
 async def verl_async(
@@ -209,7 +211,8 @@ async def verl_async(
     **options: Any,
 ) -> float:
     """verl() with async."""
-    return _verl_reward(await _shared.ask(_verl_job(solution_str, ground_truth, extra_info)))
+    job = _verl_job(solution_str, ground_truth, extra_info)
+    return _verl_reward(await _shared.ask(job), job)
 
 
 # --- open-r1 --------------------------------------------------------------------------------
@@ -235,12 +238,12 @@ class Provider:
             if runner is None:
                 raise ValueError(f"languages[{place}]: expected python or bash, got {language!r}")
             made.append(jobs.sandbox(script, runner=runner, timeout=self.timeout))
-        return [_last_line(each) for each in _shared.ask_all(made)]
+        return list(map(_last_line, _shared.ask_all(made), made))
 
 
-def _last_line(answer: Union[Result, JobError]) -> Optional[float]:
+def _last_line(answer: Union[Result, JobError], job: jobs.Job) -> Optional[float]:
     if isinstance(answer, JobError):
-        return _reward(answer)
+        return _reward(answer, job)
     lines = answer.stdout.split()
     try:
         reward = float(lines[-1]) if answer.passed and lines else 0.0
