@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
 #include "rubric_cases.h"
+#include "rubric_fields.h"
 #include "rubric_place.h"
 #include "rubric_verdict.h"
 #include "single.h"
@@ -8,10 +9,7 @@
 #include "client/cli/files.h"
 #include "client/connection/connect.h"
 #include "client/terminal/text.h"
-#include "conf/suggest.h"
-#include "proto/fields.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -71,25 +69,6 @@ static int check_list(const json_t *list, const char *name, json_t *seen, struct
     return 0;
 }
 
-/* Adds to FAULT, of an OBJECT with a field that TABLE has not, which one may be meant. */
-static void suggest_field(const json_t *object, const struct field *table, size_t n,
-                          struct fault *fault)
-{
-    const char *names[8];
-    struct fault said = *fault;
-    json_t *walked = (json_t *)(uintptr_t)object;
-    assert(n <= ARRAY_SIZE(names));
-    for (size_t i = 0; i < n; i++)
-        names[i] = table[i].name;
-    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
-        struct fault unknown = FAULT_NULL;
-        const char *near = suggest(json_object_iter_key(i), names, n);
-        (void)fault_set(&unknown, "%s: unknown field", json_object_iter_key(i));
-        if (near && strcmp(said.text, unknown.text) == 0)
-            (void)fault_set(fault, "%s; did you mean %s?", said.text, near);
-    }
-}
-
 static int check_lists(const char *path, json_t *unseen, struct fault *fault)
 {
     enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, FIELDS };
@@ -107,9 +86,7 @@ static int check_lists(const char *path, json_t *unseen, struct fault *fault)
     struct fault why = FAULT_NULL;
     r = json_read_object(text.data, text.length, &object, &why);
     if (r == 0)
-        r = fields_decode(object, "", table, FIELDS, values, &why);
-    if (r == -EINVAL)
-        suggest_field(object, table, FIELDS, &why);
+        r = rubric_fields_decode(object, table, FIELDS, values, &why);
     if (r == 0)
         r = check_list(values[BREAKDOWN_KEYS], "breakdown_keys", NULL, &why);
     if (r == 0)
@@ -446,6 +423,8 @@ const struct command command_check_rubric = {
         "batch. A verdict has to be as the expected.jsonl beside the cases says:\n"
         "\n"
         "  {\"id\": \"a1\", \"passed\": false, \"score\": 0.5, \"failure_modes\": [\"a.wrong\"]}\n"
+        "\n"
+        "score and failure_modes may be missing, and are then not compared.\n"
         "\n"
         "Names each problem with its file and line: a rubric that crashes, with its\n"
         "traceback; one that prints something else than a score; one that uses a breakdown\n"

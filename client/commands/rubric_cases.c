@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rubric_cases.h"
+#include "rubric_fields.h"
 
 #include "client/batch/input.h"
 #include "client/batch/jobline.h"
@@ -39,25 +40,43 @@ static const char *id_of(struct reading *reading, const json_t *line)
 
 /* --- expected.jsonl ----------------------------------------------------------------------- */
 
+/* Whether LINE says which verdict is expected, and nothing that would not be compared. */
+static bool is_verdict(const json_t *line, struct fault *fault)
+{
+    enum { ID, PASSED, SCORE, FAILURE_MODES, FIELDS };
+    static const struct field table[FIELDS] = {
+        [ID] = {"id", FIELD_TEXT, FIELD_REQUIRED},
+        [PASSED] = {"passed", FIELD_BOOLEAN, FIELD_REQUIRED},
+        [SCORE] = {"score", FIELD_NUMBER, FIELD_OPTIONAL},
+        [FAILURE_MODES] = {"failure_modes", FIELD_ARRAY, FIELD_OPTIONAL},
+    };
+    const json_t *values[FIELDS];
+    if (!json_is_boolean(json_object_get(line, "passed"))) {
+        const char *near = json_object_get(line, "passed") ? NULL : guess_member(line, "passed");
+        (void)fault_set(fault, "passed: expected true or false%s%.40s%s", near ? "; found \"" : "",
+                        near ? near : "", near ? "\": did you mean passed?" : "");
+        return false;
+    }
+    if (rubric_fields_decode(line, table, FIELDS, values, fault) < 0)
+        return false;
+    for (size_t i = 0; i < json_array_size(values[FAILURE_MODES]); i++) {
+        if (!json_is_string(json_array_get(values[FAILURE_MODES], i))) {
+            (void)fault_set(fault, "failure_modes: expected an array of strings");
+            return false;
+        }
+    }
+    return true;
+}
+
 static int take_expected(struct reading *reading, json_t *line)
 {
     struct fault place;
-    const json_t *codes = json_object_get(line, "failure_modes");
     const char *id = id_of(reading, line);
     if (!id)
         return 0;
-    if (!json_is_boolean(json_object_get(line, "passed"))) {
-        const char *near = json_object_get(line, "passed") ? NULL : guess_member(line, "passed");
-        (void)fault_set(&place, "passed: expected true or false%s%.40s%s", near ? "; found \"" : "",
-                        near ? near : "", near ? "\": did you mean passed?" : "");
+    if (!is_verdict(line, &place)) {
         complain_line(reading, place.text);
         return 0;
-    }
-    for (size_t i = 0; i < json_array_size(codes); i++) {
-        if (!json_is_string(json_array_get(codes, i))) {
-            complain_line(reading, "failure_modes: expected an array of strings");
-            return 0;
-        }
     }
     if (json_object_get(reading->expected, id)) {
         complain_line(reading, "this id has a verdict in an earlier line");

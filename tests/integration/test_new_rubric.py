@@ -377,6 +377,60 @@ def test_fields_that_are_misspelt(fresh):
     assert f"{fresh}/task_class.json: nothing_like_it: unknown field" in said(check(fresh))
 
 
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"scor": 0.9}, "scor: unknown field; did you mean score?"),
+        ({"failure_mode": ["zz"]}, "failure_mode: unknown field; did you mean failure_modes?"),
+        ({"breakdown": {"is_number": 1}}, "breakdown: unknown field"),
+        ({"place": "x"}, "place: unknown field"),
+        ({"score": "1"}, "score: expected a number, got a string"),
+        ({"score": None}, "score: expected a number, got null"),
+        ({"score": True}, "score: expected a number, got a boolean"),
+        ({"failure_modes": "sort.zz"}, "failure_modes: expected an array, got a string"),
+        ({"failure_modes": None}, "failure_modes: expected an array, got null"),
+        ({"failure_modes": [{"code": "a.b"}]}, "failure_modes: expected an array of strings"),
+    ],
+    ids=str,
+)
+def test_an_expected_verdict_that_would_not_be_compared(members, message, fresh):
+    """What nobody compares looks as if it held."""
+    expected = fresh / "expected.jsonl"
+    lines = expected.read_text().splitlines()
+    verdict = json.loads(lines[1])
+    lines[1] = json.dumps({"id": verdict["id"], "passed": verdict["passed"], **members})
+    expected.write_text("\n".join(lines) + "\n")
+    done = check(fresh)
+    assert said(done)[0] == f"{expected}:2: {message}"
+    assert (done.returncode, done.stdout) == (
+        2,
+        "3 cases graded: 2 as expected, 0 not, 1 without an expected verdict; 1 mistake in files\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({}, "failed"),
+        ({"score": 1 / 6}, "failed, score 0.166667"),
+        ({"failure_modes": []}, "failed, failure modes: none"),
+        ({"score": 1, "failure_modes": ["a.b", "c.d"]}, "failed, score 1, failure modes: a.b, c.d"),
+    ],
+    ids=str,
+)
+def test_only_what_is_expected_is_told(members, told, fresh):
+    expected = fresh / "expected.jsonl"
+    lines = expected.read_text().splitlines()
+    lines[0] = json.dumps({"id": "length/right", "passed": False, **members})
+    expected.write_text("\n".join(lines) + "\n")
+    done = check(fresh)
+    assert said(done)[:3] == [
+        f"{fresh}/cases.jsonl:1: length/right: not as {expected}:1 expects",
+        f"    expected  {told}",
+        "    got       passed, score 1, failure modes: none",
+    ]
+
+
 def test_places_without_anything_to_check(fresh, tmp_path):
     (tmp_path / "empty").mkdir()
     for argument, message in (
