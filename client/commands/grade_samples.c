@@ -68,7 +68,7 @@ static int make_job(struct grading *grading, struct task *task, const struct gra
     size_t task_no = (size_t)(task - grading->dataset.tasks);
     const struct gradejob_policy policy = preflight_policy(&grading->preflight, task_no);
     const char *language = gradejob_language(task, code, &policy, fault);
-    if (!language)
+    if (!language || sample_check_language(line, language, fault) < 0)
         return -EINVAL;
     _cleanup_json_ json_t *job = gradejob_make(task, code, &policy);
     uint64_t number = task->samples++;

@@ -58,6 +58,28 @@ const struct langname *langname_find(const char *name)
     return NULL;
 }
 
+/* Bytes of a word that may be a tag. */
+#define TAG_MAX 16
+
+const struct langname *langname_in(const char *words)
+{
+    static const char blanks[] = " \t\r\n()[],;/", version[] = "0123456789.-";
+    const struct langname *found = langname_find(words);
+    for (const char *at = words; !found && *at;) {
+        char word[TAG_MAX + 1];
+        at += strspn(at, blanks);
+        size_t n = strcspn(at, blanks), kept = n;
+        while (kept > 0 && strchr(version, at[kept - 1]))
+            kept--;
+        if (kept > 0 && kept <= TAG_MAX) {
+            (void)snprintf(word, sizeof(word), "%.*s", (int)kept, at);
+            found = langname_find(word);
+        }
+        at += n;
+    }
+    return found;
+}
+
 const char *langname_of(const char *name)
 {
     const struct langname *found = langname_find(name);

@@ -19,6 +19,10 @@ struct langname {
 /* The language of NAME, which may be any of its tags, in any case. NULL if it is not known. */
 const struct langname *langname_find(const char *name);
 
+/* The language that WORDS name, with or without a version or an implementation: "GNU C++17",
+ * "Python (3.10)". NULL if they name none. */
+const struct langname *langname_in(const char *words);
+
 /* NAME as jobs have it; NAME itself if it is not known. */
 const char *langname_of(const char *name);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample.h"
 #include "guess.h"
+#include "langname.h"
 
 #include "conf/suggest.h"
 #include "proto/lenient.h"
@@ -132,6 +133,38 @@ int sample_decode(const json_t *object, struct sample *ret, struct fault *fault)
         return r;
     sample.language = json_string_value(language);
     *ret = sample;
+    return 0;
+}
+
+/* Whether the member NAME reads as if it had the language of the code. */
+static bool reads_like_language(const char *name)
+{
+    static const char *const names[] = {"lang",          "programming_language", "prog_lang",
+                                        "code_language", "lang_cluster",         "language"};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(name, names[i]) == 0 || guess_is_near(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Data sets carry members of all kinds, also the language of a prompt: only one that tells us that
+ * the code is in another language is a mistake. */
+int sample_check_language(const json_t *object, const char *language, struct fault *fault)
+{
+    json_t *walked = (json_t *)(uintptr_t)object;
+    if (task_member(object, "language"))
+        return 0;
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+        const char *name = json_object_iter_key(i);
+        const char *words = json_string_value(json_object_iter_value(i));
+        const struct langname *named = words ? langname_in(words) : NULL;
+        if (named && strcmp(named->name, langname_of(language)) != 0 && reads_like_language(name))
+            return fault_set(
+                fault,
+                "%.40s: it is not read, and \"%.40s\" would be graded as %.40s; did you "
+                "mean language?",
+                name, words, langname_title(language));
+    }
     return 0;
 }
 

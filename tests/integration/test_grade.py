@@ -1653,6 +1653,51 @@ def test_batch_of_compressed_files(place, fake):
     assert answers[-1]["id"] == "jobs.gz:1000"
 
 
+# languages of samples
+
+
+@pytest.mark.parametrize("task", [ADD, SUM], ids=["in Python", "in any language"])
+@pytest.mark.parametrize("name", ["lang", "langauge", "Language", "languages", "programming_language", "lang_cluster"])
+def test_a_language_under_another_name(place, fake, name, task):
+    """Code in C++ that is graded as Python fails, and looks as if it were wrong."""
+    place.write("tasks.jsonl", task)
+    own = {"task_id": task.get("task_id", task.get("name")), "solution": "good"}
+    place.write("samples.jsonl", own, {**own, name: "GNU C++17"}, {**own, name: "Python 3"})
+    done = place.grade(fake(), "--k", "1")
+    assert complaints(done) == [
+        f'samples.jsonl:2: {name}: it is not read, and "GNU C++17" would be graded as Python; did you mean language?'
+    ]
+    assert (done.returncode, done.stdout.splitlines()[0]) == (2, "1 task, 2 samples, 2 correct")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"lang": "cpp", "language": "python"},
+        {"lang": "English"},
+        {"lang": ["cpp"]},
+        {"lang": None},
+        {"prompt_language": "cpp"},
+        {"long": "cpp"},
+        {"target": "cpp"},
+    ],
+    ids=str,
+)
+def test_members_that_say_nothing_of_the_language(place, fake, members):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good", **members})
+    done = place.grade(fake(), "--k", "1")
+    assert (done.returncode, done.stderr, done.stdout.splitlines()[0]) == (0, "", "1 task, 1 sample, 1 correct")
+
+
+def test_a_language_under_another_name_that_is_right(place, fake):
+    """--language says the same."""
+    place.write("tasks.jsonl", SUM)
+    place.write("samples.jsonl", {"name": SUM["name"], "solution": "good", "lang": "C++"})
+    done = place.grade(fake(), "--k", "1", "--language", "cpp")
+    assert (done.returncode, done.stderr, done.stdout.splitlines()[0]) == (0, "", "1 task, 1 sample, 1 correct")
+
+
 # passk
 
 

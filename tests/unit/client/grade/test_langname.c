@@ -58,6 +58,38 @@ static void test_nested(void **state)
     assert_int_equal(langname_defines("cpp", text, sizeof(text), "f"), -1);
 }
 
+static void test_words(void **state)
+{
+    static const struct {
+        const char *words, *name;
+    } rows[] = {
+        {"cpp", "cpp"},
+        {"GNU C++17", "cpp"},
+        {"C++ (GCC 13.2)", "cpp"},
+        {"GNU C11", "c"},
+        {"go 1.19", "go"},
+        {"Python (PyPy 3.10)", "python"},
+        {"go_test.go", "go"},
+        {"Java-21", "java"},
+        {"MS C#", "csharp"},
+        {"English", NULL},
+        {"", NULL},
+        {"17", NULL},
+        {"  ( ", NULL},
+        {"en-GB", NULL},
+        {"javascripts javascript", "javascript"},
+        {"PyPy", NULL},
+        {"a-very-long-word-that-is-no-tag", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct langname *found = langname_in(rows[i].words);
+        assert_int_equal(found != NULL, rows[i].name != NULL);
+        if (found)
+            assert_string_equal(found->name, rows[i].name);
+    }
+}
+
 static void test_extract(void **state)
 {
     static const char answer[] = "Like this:\n```python\nx\n```\nor this:\n```C++\nint y;\n```\n";
@@ -72,9 +104,8 @@ static void test_extract(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_definitions),
-        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_nested),  cmocka_unit_test(test_words),
         cmocka_unit_test(test_extract),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
