@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SIZE_TEXT_MAX 32
+
 int job_copy_text(const json_t *value, char **ret)
 {
     char *copy = strdup(json_string_value(value));
@@ -26,6 +28,16 @@ static uint64_t milliseconds(double seconds)
     return ms > 1 ? (uint64_t)ms : 1;
 }
 
+/* Writes BYTES in the largest unit that gives a whole number. */
+static void size_text(uint64_t bytes, char out[SIZE_TEXT_MAX])
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    for (; bytes > 0 && bytes % 1024 == 0 && unit + 1 < ARRAY_SIZE(units); unit++)
+        bytes /= 1024;
+    (void)snprintf(out, SIZE_TEXT_MAX, "%" PRIu64 " %s", bytes, units[unit]);
+}
+
 static int check_ceiling(uint64_t value, enum limit limit, const struct limits *ceilings,
                          const char *path, struct fault *fault)
 {
@@ -34,6 +46,11 @@ static int check_ceiling(uint64_t value, enum limit limit, const struct limits *
         return 0;
     if (limit_is_time(limit))
         return fault_set(fault, "%s: above the ceiling of %g s", path, (double)ceiling / 1000);
+    if (limit_is_in_bytes(limit)) {
+        char text[SIZE_TEXT_MAX];
+        size_text(ceiling, text);
+        return fault_set(fault, "%s: above the ceiling of %s", path, text);
+    }
     return fault_set(fault, "%s: above the ceiling of %" PRIu64, path, ceiling);
 }
 

@@ -95,6 +95,8 @@ TASK_CLASS_RULE = "is not a task class name ([A-Za-z0-9][A-Za-z0-9._-]*, at most
 SECONDS = "job.case.rubric_wall_clock_seconds"
 # The ceilings of the limits that are integers.
 INTEGERS = {row["key"]: row["ceiling"] for row in LIMITS if row["unit"] != "seconds"}
+# As a message has them, where that is not the number.
+IN_WORDS = {"memory_bytes": "4 GiB", "output_bytes": "4 MiB", "disk_bytes": "1 GiB"}
 
 BAD_SUBMITS = [
     *mistyped(),
@@ -160,10 +162,10 @@ BAD_SUBMITS = [
         for value in (0, -1, 1.0, "1", None, True, [])
     ),
     *(
-        (f"job.limits.{key}", ceiling + 1, f"job.limits.{key}: above the ceiling of {ceiling}")
+        (f"job.limits.{key}", ceiling + 1, f"job.limits.{key}: above the ceiling of {IN_WORDS.get(key, ceiling)}")
         for key, ceiling in INTEGERS.items()
     ),
-    ("job.limits.disk_bytes", 2**63 - 1, f"job.limits.disk_bytes: above the ceiling of {1 << 30}"),
+    ("job.limits.disk_bytes", 2**63 - 1, "job.limits.disk_bytes: above the ceiling of 1 GiB"),
 ]
 
 

@@ -579,7 +579,7 @@ def test_an_id_twice_names_the_line_of_the_first(batches, daemon_here):
     [
         ("job.sut: expected an object, got a string",
          '; for example "sut": {"status": "exception", "detail": "what happened"}'),
-        ("job.limits.memory_bytes: above the ceiling of 4294967296",
+        ("job.limits.memory_bytes: above the ceiling of 4 GiB",
          "; [ceilings] of the daemon's configuration says how much a job may ask for"),
     ],
 )  # fmt: skip

@@ -111,9 +111,9 @@ def test_a_request_may_lower_its_limits(client, bench):
 @pytest.mark.parametrize("key", HIGHEST)
 def test_a_limit_above_its_ceiling(key, client, bench):
     error = client.run(bench.job(PASSING, limits={key: CEILINGS[key] + 1}))
-    unit = " s" if key == "cpu" else ""
+    words = {"cpu": "300 s", "memory_bytes": "4 GiB", "output_bytes": "4 MiB", "disk_bytes": "1 GiB"}
     assert (error["type"], error["code"], error["retriable"]) == ("error", "bad_request", False)
-    assert error["message"] == f"job.limits.{key}: above the ceiling of {CEILINGS[key]}{unit}"
+    assert error["message"] == f"job.limits.{key}: above the ceiling of {words.get(key, CEILINGS[key])}"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_limit_above_its_ceiling(key, client, bench):
         ({"memory_bytes": 1e6}, "job.limits.memory_bytes: expected an integer above 0"),
         ({"memory_bytes": "1G"}, "job.limits.memory_bytes: expected an integer above 0"),
         ({"memory_bytes": None}, "job.limits.memory_bytes: expected an integer above 0"),
-        ({"disk_bytes": 2**63 - 1}, f"job.limits.disk_bytes: above the ceiling of {1024 * MIB}"),
+        ({"disk_bytes": 2**63 - 1}, "job.limits.disk_bytes: above the ceiling of 1 GiB"),
         ({"open_files": 3}, "job.limits.open_files: unknown field"),
         ({"cpu": 1, "nice": 3}, "job.limits.nice: unknown field"),
         (
@@ -153,6 +153,8 @@ def test_configured_limits_and_ceilings(start_daemon, bench):
     daemon = start_daemon(
         "rubric.max_open_files=20",
         "rubric.disk_bytes=128K",
+        "ceilings.output_bytes=1536K",
+        "ceilings.memory_bytes=1073741825",
         "ceilings.max_open_files=30",
         "ceilings.cpu=10s",
         "rubric.cpu=5s",
@@ -164,7 +166,12 @@ def test_configured_limits_and_ceilings(start_daemon, bench):
         assert (got["NOFILE"], got["FSIZE"], got["CPU"]) == ([20, 20], [128 << 10] * 2, [5, 6])
         got = seen(client.run(bench.job(RLIMITS, limits={"max_open_files": 30, "cpu": 10})))
         assert (got["NOFILE"], got["CPU"]) == ([30, 30], [10, 11])
-        for limits, ceiling in (({"max_open_files": 31}, "30"), ({"cpu": 11}, "10 s")):
+        for limits, ceiling in (
+            ({"max_open_files": 31}, "30"),
+            ({"cpu": 11}, "10 s"),
+            ({"output_bytes": 1 << 21}, "1536 KiB"),
+            ({"memory_bytes": 1 << 31}, "1073741825 bytes"),
+        ):
             error = client.run(bench.job(RLIMITS, limits=limits))
             (key,) = limits
             assert error["message"] == f"job.limits.{key}: above the ceiling of {ceiling}"

@@ -298,7 +298,7 @@ def test_the_lease_ends_a_session_with_its_command(client):
     [
         ({"lease": 86401}, "lease: above the ceiling of 86400 s"),
         ({"idle": 0}, "idle: expected a number of seconds above 0"),
-        ({"limits": {"memory_bytes": 1 << 60}}, "limits.memory_bytes: above the ceiling of 4294967296"),
+        ({"limits": {"memory_bytes": 1 << 60}}, "limits.memory_bytes: above the ceiling of 4 GiB"),
         ({"limits": {"allow_network": True}}, "limits.allow_network: unknown field"),
         ({"env": {"A=B": "c"}}, "env.A=B: the name of a variable is not empty and has no = in it"),
     ],

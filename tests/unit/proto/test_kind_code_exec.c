@@ -493,7 +493,7 @@ static void test_limits(void **state)
         {TARGETS("'limits':{'allow_network':false}"), "job.limits.allow_network: unknown field"},
         {TARGETS("'limits':{'timeout_s':3}"), "job.limits.timeout_s: unknown field"},
         {TARGETS("'limits':{'output_bytes':4194305}"),
-         "job.limits.output_bytes: above the ceiling of 4194304"},
+         "job.limits.output_bytes: above the ceiling of 4 MiB"},
     };
     _cleanup_request_ struct request request = REQUEST_NULL;
     (void)state;

@@ -198,7 +198,7 @@ static void test_what_is_refused(void **state)
         {OPEN(",'idle':1e300"), "idle: above the ceiling of 10 s"},
         {OPEN(",'idle':-1"), "idle: expected a number of seconds above 0"},
         {OPEN(",'limits':{'output_bytes':4194305}"),
-         "limits.output_bytes: above the ceiling of 4194304"},
+         "limits.output_bytes: above the ceiling of 4 MiB"},
         {OPEN(",'limits':{'x':1}"), "limits.x: unknown field"},
         {OPEN(",'env':{'A=':''}"),
          "env.A=: the name of a variable is not empty and has no = in it"},

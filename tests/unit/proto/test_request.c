@@ -576,9 +576,9 @@ static void test_bad_limits(void **state)
         {WITH("'limits':{'cpu':'1'}"), "job.limits.cpu: expected a number of seconds above 0"},
         {WITH("'limits':{'cpu':true}"), "job.limits.cpu: expected a number of seconds above 0"},
         {WITH("'limits':{'memory_bytes':4294967297}"),
-         "job.limits.memory_bytes: above the ceiling of 4294967296"},
+         "job.limits.memory_bytes: above the ceiling of 4 GiB"},
         {WITH("'limits':{'memory_bytes':9223372036854775807}"),
-         "job.limits.memory_bytes: above the ceiling of 4294967296"},
+         "job.limits.memory_bytes: above the ceiling of 4 GiB"},
         {WITH("'limits':{'memory_bytes':0}"),
          "job.limits.memory_bytes: expected an integer above 0"},
         {WITH("'limits':{'memory_bytes':-1}"),
@@ -596,9 +596,9 @@ static void test_bad_limits(void **state)
         {WITH("'limits':{'max_processes':257}"),
          "job.limits.max_processes: above the ceiling of 256"},
         {WITH("'limits':{'output_bytes':4194305}"),
-         "job.limits.output_bytes: above the ceiling of 4194304"},
+         "job.limits.output_bytes: above the ceiling of 4 MiB"},
         {WITH("'limits':{'disk_bytes':1073741825}"),
-         "job.limits.disk_bytes: above the ceiling of 1073741824"},
+         "job.limits.disk_bytes: above the ceiling of 1 GiB"},
         {WITH("'limits':{'wall_clock':5}"),
          "job.limits.wall_clock: a rubric's is set by job.case.rubric_wall_clock_seconds"},
         {WITH("'limits':{'wall_clock':null}"),
@@ -623,15 +623,30 @@ static void write_limit(char text[256], enum limit limit, uint64_t value, bool m
                    row->is_time ? value / 1000 : value, row->is_time && more ? ".001" : "");
 }
 
+/* Writes a ceiling of the table as a message has it. */
+static void write_ceiling(char text[64], enum limit limit, uint64_t ceiling)
+{
+    const char *unit = "";
+    if (limit_table()->rows[limit].is_time) {
+        ceiling /= 1000;
+        unit = " s";
+    } else if (limit_is_in_bytes(limit)) {
+        bool is_large = ceiling >= UINT64_C(1) << 30;
+        ceiling >>= is_large ? 30 : 20;
+        unit = is_large ? " GiB" : " MiB";
+    }
+    (void)snprintf(text, 64, "%" PRIu64 "%s", ceiling, unit);
+}
+
 /* A request may set each limit up to its ceiling, and this changes no other limit. */
 static void test_every_limit_and_its_ceiling(void **state)
 {
     const struct limit_table *table = limit_table();
-    char text[256], expected[128];
+    char text[256], expected[128], shown[64];
     (void)state;
     for (enum limit limit = LIMIT_WALL_CLOCK + 1; limit < LIMIT_COUNT; limit++) {
         bool is_time = table->rows[limit].is_time;
-        uint64_t ceiling = table->ceilings.of[limit], shown = is_time ? ceiling / 1000 : ceiling;
+        uint64_t ceiling = table->ceilings.of[limit];
         _cleanup_request_ struct request request = REQUEST_NULL;
         struct limits rest = table->defaults[JOB_RUBRIC];
         write_limit(text, limit, ceiling, false);
@@ -639,9 +654,9 @@ static void test_every_limit_and_its_ceiling(void **state)
         rest.of[limit] = ceiling;
         assert_limits(&request.job->limits, &rest);
         write_limit(text, limit, is_time ? ceiling : ceiling + 1, true);
-        (void)snprintf(expected, sizeof(expected),
-                       "job.limits.%s: above the ceiling of %" PRIu64 "%s", table->rows[limit].key,
-                       shown, is_time ? " s" : "");
+        write_ceiling(shown, limit, ceiling);
+        (void)snprintf(expected, sizeof(expected), "job.limits.%s: above the ceiling of %s",
+                       table->rows[limit].key, shown);
         refuse(text, expected);
     }
 }
