@@ -42,7 +42,8 @@ static json_t *limit_value(enum limit limit, uint64_t value)
  * The daemon accepts less, since it cannot know what a job starts. */
 #define MEMORY_MIN LIMIT_MIB
 
-static int add_limit(json_t *limits, const char *text, struct fault *fault)
+/* Reads NAME=VALUE into *RET_LIMIT and *RET, the value as jobs have it. */
+static int read_limit(const char *text, enum limit *ret_limit, json_t **ret, struct fault *fault)
 {
     char name[64], known[256];
     uint64_t value;
@@ -67,21 +68,62 @@ static int add_limit(json_t *limits, const char *text, struct fault *fault)
                          "--limit %s: expected at least 1M, as hardly a program starts in less (a "
                          "number alone is in bytes), got \"%s\"",
                          name, equals + 1);
-    return json_object_set_new(limits, name, limit_value(limit, value)) < 0 ? -ENOMEM : 0;
+    *ret_limit = limit;
+    *ret = limit_value(limit, value);
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* Returns the first of N ITEMS, each NAME=VALUE, that sets LIMIT to another value; NULL: none. */
+static const char *find_other(const char *const *items, size_t n, enum limit limit,
+                              const json_t *value)
+{
+    for (size_t i = 0; i < n; i++) {
+        enum limit its;
+        _cleanup_json_ json_t *other = NULL;
+        if (read_limit(items[i], &its, &other, NULL) == 0 && its == limit &&
+            !json_equal(other, value))
+            return items[i];
+    }
+    return NULL;
+}
+
+/* One of the two would be lost without a word. */
+static int refuse_both(const char *option, const char *value, const char *other,
+                       struct fault *fault)
+{
+    return fault_set(fault, "%s %s and --limit %s set one limit to different values: give only one",
+                     option, value, other);
+}
+
+/* Returns the object `limits` of JOB, which it makes if there is none; NULL when memory runs out.
+ */
+static json_t *limits_of(json_t *job)
+{
+    json_t *limits = json_object_get(job, "limits");
+    if (limits)
+        return limits;
+    limits = json_object();
+    return json_object_set_new(job, "limits", limits) < 0 ? NULL : limits;
+}
+
+static int set_limit(json_t *job, enum limit limit, json_t *value)
+{
+    json_t *limits = limits_of(job);
+    return !limits || json_object_set(limits, limit_key(limit), value) < 0 ? -ENOMEM : 0;
 }
 
 int limits_add(json_t *job, const struct text_list *list, struct fault *fault)
 {
-    if (list->n == 0)
-        return 0;
-    json_t *limits = json_object_get(job, "limits");
-    if (!limits) {
-        limits = json_object();
-        if (json_object_set_new(job, "limits", limits) < 0)
-            return -ENOMEM;
-    }
     for (size_t i = 0; i < list->n; i++) {
-        int r = add_limit(limits, list->items[i], fault);
+        enum limit limit;
+        _cleanup_json_ json_t *value = NULL;
+        int r = read_limit(list->items[i], &limit, &value, fault);
+        if (r < 0)
+            return r;
+        const char *other = find_other(list->items, i, limit, value);
+        if (other)
+            return refuse_both("--limit", list->items[i], other, fault);
+        r = set_limit(job, limit, value);
         if (r < 0)
             return r;
     }
@@ -89,21 +131,25 @@ int limits_add(json_t *job, const struct text_list *list, struct fault *fault)
 }
 
 int limits_add_option(json_t *job, const char *option, const char *key, const char *value,
-                      struct fault *fault)
+                      const struct text_list *list, struct fault *fault)
 {
     _cleanup_free_ char *text = NULL;
+    _cleanup_json_ json_t *read = NULL;
     struct fault why = FAULT_NULL;
+    enum limit limit;
     if (!value)
         return 0;
     if (asprintf(&text, "%s=%s", key, value) < 0) {
         text = NULL;
         return -ENOMEM;
     }
-    const struct text_list list = {.items = (const char *[]){text}, .n = 1};
-    int r = limits_add(job, &list, &why);
+    int r = read_limit(text, &limit, &read, &why);
     /* It speaks of --limit KEY; people have given OPTION. */
     const char *what = strstr(why.text, ": ");
     if (r < 0 && what)
         (void)fault_set(fault, "%s%s", option, what);
-    return r;
+    if (r < 0)
+        return r;
+    const char *other = list ? find_other(list->items, list->n, limit, read) : NULL;
+    return other ? refuse_both(option, value, other, fault) : set_limit(job, limit, read);
 }

@@ -18,10 +18,11 @@
         LIMIT_ROWS_OTHER(LIMITS_EXAMPLE_, ", ", ) "; may be repeated"
 
 /* Adds each NAME=VALUE of LIST to the object `limits` of JOB; does nothing if LIST is empty.
- * Returns 0, -EINVAL with FAULT, or -ENOMEM. */
+ * Refuses two that set one limit to different values. Returns 0, -EINVAL with FAULT, or -ENOMEM. */
 int limits_add(json_t *job, const struct text_list *list, struct fault *fault);
 
 /* Adds VALUE of the option of that name as the limit KEY, likewise; does nothing if VALUE is NULL.
+ * LIST holds what --limit gives, with which it may not disagree; NULL: the command has no --limit.
  */
 int limits_add_option(json_t *job, const char *option, const char *key, const char *value,
-                      struct fault *fault);
+                      const struct text_list *list, struct fault *fault);

@@ -160,9 +160,10 @@ static int put_rules(json_t *job, const struct program_options *options, struct 
 {
     int r = limits_add(job, &options->limits, fault);
     if (r == 0)
-        r = limits_add_option(job, "--time", "wall_clock", options->time, fault);
+        r = limits_add_option(job, "--time", "wall_clock", options->time, &options->limits, fault);
     if (r == 0)
-        r = limits_add_option(job, "--memory", "memory_bytes", options->memory, fault);
+        r = limits_add_option(job, "--memory", "memory_bytes", options->memory, &options->limits,
+                              fault);
     if (r == 0)
         r = put(job, "stop", json_string(options->all ? "all" : "first_failure"));
     return r == 0 ? put_judge(job, options, fault) : r;

@@ -337,6 +337,13 @@ def test_bytes_that_are_no_text(daemon, task):
     assert table(done.stdout)[0][0] == ("1", "pass"), done.stdout
 
 
+def test_options_that_set_one_limit_alike(daemon, task):
+    """They need not be written alike."""
+    limits = ["--time", "5", "-l", "wall_clock=5000ms", "-l", "wall_clock=5s", "--memory", "1G", "-l", "memory_bytes=1024M"]
+    done = run_program(daemon, source(task, DOUBLE), "-t", task / "tests", *limits)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_archive_that_grows(daemon, task):
     with zipfile.ZipFile(task / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("1.in", b"\0" * (65 << 20))
@@ -367,7 +374,19 @@ def test_an_archive_that_grows(daemon, task):
         (["main.py", "-t", "tests", "--compare", "floats"], '--compare: unknown rule "floats"; there are exact, lines'),
         (["main.py", "-t", "tests", "--compare", "float:1e-6"], '--compare: "float:1e-6" has no two tolerances: '),
         (["main.py", "-t", "tests", "--time", "5h"], "--time: above the ceiling of "),
-        (["main.py", "-t", "tests", "--memory", "900G"], "--memory: above the ceiling of "),
+        (["main.py", "-t", "tests", "--memory", "900G"], "--memory: above the ceiling of 4 GiB; [ceilings]"),
+        (
+            ["main.py", "-t", "tests", "--time", "5", "-l", "wall_clock=1"],
+            "--time 5 and --limit wall_clock=1 set one limit to different values: give only one\n",
+        ),
+        (
+            ["main.py", "-t", "tests", "-l", "memory_bytes=1G", "--memory", "64M"],
+            "--memory 64M and --limit memory_bytes=1G set one limit to different values: give only one\n",
+        ),
+        (
+            ["main.py", "-t", "tests", "-l", "cpu=1", "-l", "cpu=1s", "-l", "cpu=2"],
+            "--limit cpu=2 and --limit cpu=1 set one limit to different values: give only one\n",
+        ),
         (["main.py", "-t", "tests", "-l", "wall_clock=5h"], "--limit wall_clock: above the ceiling of "),
         (["main.py", "-t", "tests", "--language", "fortran"], '--language: this daemon knows no language "fortran"'),
     ],
