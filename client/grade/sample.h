@@ -21,8 +21,8 @@ bool sample_uses(const char *name, size_t n);
  * `problem_id`, `name` and `id` that it has. -EINVAL with FAULT. */
 int sample_decode(const json_t *object, struct sample *ret, struct fault *fault);
 
-/* Refuses a sample's OBJECT without `language` that would be graded as LANGUAGE while a member whose
- * name reads like `language` names another one. -EINVAL with FAULT. */
+/* Refuses a sample's OBJECT without `language` that would be graded as LANGUAGE while a member
+ * whose name reads like `language` names another one. -EINVAL with FAULT. */
 int sample_check_language(const json_t *object, const char *language, struct fault *fault);
 
 /* How many texts a sample has, at least one, and the one at INDEX. */
