@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "files.h"
 
+#include "client/terminal/text.h"
 #include "proto/base64.h"
 #include "proto/util.h"
 
@@ -113,5 +114,43 @@ int file_resolve_bench_root(const char *path, char **ret, struct fault *fault)
     if (!text)
         return fault_set(fault, "--bench-root: %s: the path is not UTF-8", absolute);
     *ret = TAKE_PTR(absolute);
+    return 0;
+}
+
+bool file_is_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* Whether PATH is a regular file; pipes and standard input may well be named twice. */
+static bool is_regular(const char *path, struct stat *ret)
+{
+    return strcmp(path, "-") != 0 && stat(path, ret) == 0 && S_ISREG(ret->st_mode);
+}
+
+int files_once(const struct text_list *files, const char ***ret, size_t *ret_n)
+{
+    size_t n = 0;
+    _cleanup_free_ const char **once = calloc(MAX(files->n, (size_t)1), sizeof(*once));
+    _cleanup_free_ struct stat *stats = calloc(MAX(files->n, (size_t)1), sizeof(*stats));
+    if (!once || !stats)
+        return -ENOMEM;
+    for (size_t i = 0; i < files->n; i++) {
+        struct stat st = {.st_ino = 0};
+        bool regular = is_regular(files->items[i], &st);
+        size_t k = regular ? 0 : n;
+        while (k < n && (stats[k].st_dev != st.st_dev || stats[k].st_ino != st.st_ino))
+            k++;
+        if (k < n) {
+            complain("%s is the same file as %s: its lines count once", files->items[i], once[k]);
+            continue;
+        }
+        stats[n] = st;
+        once[n++] = files->items[i];
+    }
+    *ret = TAKE_PTR(once);
+    *ret_n = n;
     return 0;
 }

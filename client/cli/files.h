@@ -2,6 +2,8 @@
 #pragma once
 /* Reads the files and folders that options name. */
 
+#include "options.h"
+
 #include "proto/json.h"
 
 /* Reads the whole file at PATH ("-" is standard input); -EFBIG if it has more than MAX bytes.
@@ -25,3 +27,11 @@ int file_read_object(const char *source, const char *what, json_t **ret, struct 
 /* Resolves PATH to the absolute path of a folder, which the caller frees. NULL stays NULL. Negative
  * errno with FAULT. */
 int file_resolve_bench_root(const char *path, char **ret, struct fault *fault);
+
+/* Whether A and B are one file. */
+bool file_is_same(const char *a, const char *b);
+
+/* Lists the FILES of results whose lines count together, without a regular file that an earlier
+ * name is of, too: it complains about that one, whose samples would count twice. The caller frees
+ * *ret. 0 or -ENOMEM. */
+int files_once(const struct text_list *files, const char ***ret, size_t *ret_n);

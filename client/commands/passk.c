@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "passk_results.h"
 
 #include "client/batch/input.h"
 #include "client/batch/jobline.h"
-#include "client/grade/tally.h"
+#include "client/cli/files.h"
 #include "client/grade/taskid.h"
 #include "client/terminal/text.h"
 
@@ -12,11 +13,26 @@
 
 /* Maximum bytes of a line of results, which holds a sample that came in a frame. */
 #define LINE_BYTES_MAX ((size_t)64 << 20)
+/* Lines named on stderr that replace others. */
+#define LINES_NAMED 10
 
 struct passk_options {
     const char *ks;
     bool json;
 };
+
+struct reading {
+    struct input input;
+    struct passk_results results;
+    struct tally *tally;
+    uint64_t replaced; /* lines */
+};
+
+static void reading_deinit(struct reading *reading)
+{
+    input_deinit(&reading->input);
+    passk_results_deinit(&reading->results);
+}
 
 /* Reads `passed` of a line of results, or of the BenchScore in a `result` message. */
 static int grade_of(const json_t *line, enum grade *ret, struct fault *fault)
@@ -40,7 +56,17 @@ static bool is_used(const char *name, size_t n)
     return json_name_is_among(name, n, used, ARRAY_SIZE(used));
 }
 
-static int add_line(struct tally *tally, const char *text, size_t n, struct fault *fault)
+/* Says that the line read last is that of a sample of ID which an earlier one is of, too. */
+static void tell_replaced(struct reading *reading, const char *id)
+{
+    if (++reading->replaced <= LINES_NAMED)
+        complain("%s:%" PRIu64 ": \"%s\" occurs earlier in this file; the last line counts",
+                 reading->input.name, reading->input.line_no, id);
+    else if (reading->replaced == LINES_NAMED + 1)
+        complain("%s: more lines like these follow", reading->input.name);
+}
+
+static int add_line(struct reading *reading, const char *text, size_t n, struct fault *fault)
 {
     _cleanup_json_ json_t *line = NULL;
     char id[TASK_ID_MAX + 1];
@@ -52,41 +78,42 @@ static int add_line(struct tally *tally, const char *text, size_t n, struct faul
         r = grade_of(line, &grade, fault);
     if (r < 0)
         return r;
-    ssize_t task = tally_task(tally, id);
+    ssize_t task = tally_task(reading->tally, id);
     if (task < 0)
         return (int)task;
-    tally_add(tally, (size_t)task, grade);
-    if (grade != GRADE_NONE)
-        tally_note_line(tally, (size_t)task, line);
-    return tally_add_language_of(tally, (size_t)task, line, grade);
+    r = passk_results_add(&reading->results, line, reading->input.next_file, (size_t)task, id,
+                          grade);
+    if (r > 0)
+        tell_replaced(reading, id);
+    return r < 0 ? r : 0;
 }
 
-static void take_line(struct tally *tally, const struct input *input, const char *text, size_t n)
+static void take_line(struct reading *reading, const char *text, size_t n)
 {
     struct fault fault = FAULT_NULL;
     if (jobline_blank(text, n))
         return;
-    int r = add_line(tally, text, n, &fault);
+    int r = add_line(reading, text, n, &fault);
     if (r == 0)
         return;
-    complain("%s:%" PRIu64 ": %s", input->name, input->line_no,
+    complain("%s:%" PRIu64 ": %s", reading->input.name, reading->input.line_no,
              fault.text[0] ? fault.text : strerror(-r));
-    tally->unusable++;
+    reading->tally->unusable++;
 }
 
-static void read_results(struct tally *tally, struct input *input)
+static void read_results(struct reading *reading)
 {
     for (;;) {
         const char *text;
         size_t n;
         struct fault fault = FAULT_NULL;
-        switch (input_next_blocking(input, &text, &n, &fault)) {
+        switch (input_next_blocking(&reading->input, &text, &n, &fault)) {
         case INPUT_LINE:
-            take_line(tally, input, text, n);
+            take_line(reading, text, n);
             break;
         case INPUT_WRONG:
             complain("%s", fault.text);
-            tally->unusable++;
+            reading->tally->unusable++;
             break;
         case INPUT_WAIT: /* never */
         case INPUT_END:
@@ -100,23 +127,28 @@ static enum exit_status run_passk(_unused_ const struct globals *globals, const 
 {
     const struct passk_options *options = options_;
     _cleanup_tally_ struct tally tally = TALLY_NULL;
-    _cleanup_(input_deinit) struct input input = INPUT_NULL;
+    _cleanup_(reading_deinit) struct reading reading = {
+        .input = INPUT_NULL, .results = PASSK_RESULTS_NULL, .tally = &tally};
+    _cleanup_free_ const char **once = NULL;
+    size_t n = 0;
     struct passk_ks ks;
     struct fault fault = FAULT_NULL;
     if (passk_parse_ks(options->ks, &ks, &fault) < 0) {
         complain("%s", fault.text);
         return STATUS_USAGE;
     }
-    if (tally_init(&tally) < 0 || input_init(&input, files->items, files->n, LINE_BYTES_MAX) < 0) {
+    if (tally_init(&tally) < 0 || files_once(files, &once, &n) < 0 ||
+        input_init(&reading.input, once, n, LINE_BYTES_MAX) < 0) {
         complain("out of memory");
         return STATUS_USAGE;
     }
-    read_results(&tally, &input);
+    read_results(&reading);
     if (tally.n == 0) {
         complain("no results found");
         return STATUS_USAGE;
     }
-    if (tally_print(stdout, &tally, &ks, options->json) < 0)
+    if (passk_results_count(&reading.results, &tally) < 0 ||
+        tally_print(stdout, &tally, &ks, options->json) < 0)
         complain("out of memory");
     const struct ending ending = {
         .bad_input = tally.unusable > 0,
@@ -154,7 +186,9 @@ const struct command command_passk = {
         "Each line of each RESULTS (\"-\": standard input; a .gz file is inflated) is the\n"
         "result of one sample: task_id and passed, as rubricctl grade and the harness of\n"
         "HumanEval write them. A `result` message with a task_id added works as well. All\n"
-        "files count together. passk needs no daemon.\n"
+        "files count together. Of lines of one file with the same task_id and the same\n"
+        "sample (or id, of a message), the last one counts, as in a report; a file that is\n"
+        "given twice counts once. passk needs no daemon.\n"
         "\n"
         "If c of n samples for a task are correct, k samples drawn at random contain a\n"
         "correct one with probability 1 - C(n-c, k) / C(n, k). pass@k is the mean of that\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
 
+#include "client/cli/files.h"
 #include "client/report/formats.h"
 #include "client/report/load.h"
 #include "client/report/sink.h"
@@ -10,7 +11,6 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define RESAMPLES_MAX 10000000
 
@@ -320,12 +320,21 @@ static enum exit_status put_report(const struct report_options *options, const s
 static void complain_of_same(const struct text_list *files, const struct text_list *against)
 {
     for (size_t i = 0; i < files->n; i++)
-        for (size_t k = 0; k < against->n; k++) {
-            struct stat a, b;
-            if (stat(files->items[i], &a) == 0 && stat(against->items[k], &b) == 0 &&
-                a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        for (size_t k = 0; k < against->n; k++)
+            if (file_is_same(files->items[i], against->items[k]))
                 complain("%s is on both sides of --against: the same file", files->items[i]);
-        }
+}
+
+/* Loads the FILES, each once; *RET_N is how many these are. */
+static int load_once(const struct text_list *files, struct results *results,
+                     struct runreport_file **ret, size_t *ret_n)
+{
+    _cleanup_free_ const char **once = NULL;
+    if (files_once(files, &once, ret_n) < 0) {
+        complain("out of memory");
+        return -ENOMEM;
+    }
+    return load_results(once, *ret_n, results, ret);
 }
 
 static enum exit_status run_report(const struct globals *globals, const void *options_,
@@ -355,14 +364,13 @@ static enum exit_status run_report(const struct globals *globals, const void *op
     }
     if (!options->quiet)
         complain_of_same(files, against);
-    if (load_results(files->items, files->n, &results, &counts) < 0 ||
-        (against->n > 0 && load_results(against->items, against->n, &there, &counts_there) < 0))
+    if (load_once(files, &results, &counts, &plan.report.n_files) < 0 ||
+        (against->n > 0 &&
+         load_once(against, &there, &counts_there, &plan.report.n_against_files) < 0))
         return STATUS_USAGE;
     plan.report.files = counts;
-    plan.report.n_files = files->n;
     plan.report.against = against->n > 0 ? &there : NULL;
     plan.report.against_files = counts_there;
-    plan.report.n_against_files = against->n;
     if (check_populations(&plan, &results, plan.report.against) < 0)
         return STATUS_USAGE;
     return put_report(options, &plan, &results, globals->no_fail);
@@ -505,7 +513,7 @@ const struct command command_report = {
         "A case counts once: the mean of its samples, from all files, is its score, and\n"
         "the bootstrap resamples cases. An error is not a verdict: it counts neither as\n"
         "passed nor as failed. Of several attempts, and of several lines with one id in\n"
-        "one file, the last counts.\n"
+        "one file, the last counts. A file that is given twice counts once.\n"
         "\n"
         "Results are of different populations if their isolation differs (its class, its\n"
         "digest, or whether the graded code could forge its verdict). Without --mix, the\n"

@@ -83,12 +83,16 @@ int tally_add_language(struct tally *tally, size_t task, const char *language, e
                : bylanguage_add(&tally->languages, language, task, grade == GRADE_PASSED);
 }
 
-int tally_add_language_of(struct tally *tally, size_t task, const json_t *line, enum grade grade)
+const char *tally_language_of(const json_t *line)
 {
     const json_t *run = json_object_get(line, "run");
     const char *language = json_string_value(json_object_get(run, "language"));
-    if (!language && is_text(run, "kind", "code_exec"))
-        language = "python";
+    return !language && is_text(run, "kind", "code_exec") ? "python" : language;
+}
+
+int tally_add_language_of(struct tally *tally, size_t task, const json_t *line, enum grade grade)
+{
+    const char *language = tally_language_of(line);
     return language ? tally_add_language(tally, task, language, grade) : 0;
 }
 
@@ -118,10 +122,15 @@ bool tally_is_shared(const json_t *line)
     return is_text(json_object_get(run, "id") ? run : line, "mode", "shared");
 }
 
-void tally_note_line(struct tally *tally, size_t task, const json_t *line)
+bool tally_is_broken(const json_t *line)
 {
     const json_t *preflight = json_object_get(json_object_get(line, "run"), "preflight");
-    tally_note(tally, task, tally_is_shared(line), is_text(preflight, "reference", "broken"));
+    return is_text(preflight, "reference", "broken");
+}
+
+void tally_note_line(struct tally *tally, size_t task, const json_t *line)
+{
+    tally_note(tally, task, tally_is_shared(line), tally_is_broken(line));
 }
 
 static bool is_out(const struct tally_task *task)

@@ -61,7 +61,10 @@ void tally_add(struct tally *tally, size_t task, enum grade grade);
 /* Notes in which language the sample was that tally_add() has counted. 0 or -ENOMEM. */
 int tally_add_language(struct tally *tally, size_t task, const char *language, enum grade grade);
 
-/* Notes the same as LINE tells it, a line of results, if it does. 0 or -ENOMEM. */
+/* The language that LINE tells, a line of results; NULL: none. */
+const char *tally_language_of(const json_t *line);
+
+/* Notes the same as LINE tells it, if it does. 0 or -ENOMEM. */
 int tally_add_language_of(struct tally *tally, size_t task, const json_t *line, enum grade grade);
 
 /* Leaves TASK out of pass@k, which is then incomplete. */
@@ -76,8 +79,10 @@ void tally_note(struct tally *tally, size_t task, bool shared, bool broken);
 /* Notes the same as LINE tells it, a line of results. */
 void tally_note_line(struct tally *tally, size_t task, const json_t *line);
 
-/* Whether LINE, a line of results, tells a verdict that the code could have forged. */
+/* Whether LINE, a line of results, tells a verdict that the code could have forged, and whether it
+ * tells that the reference solution fails the tests. */
 bool tally_is_shared(const json_t *line);
+bool tally_is_broken(const json_t *line);
 
 /* Returns the mean over all tasks but those left out of their pass@k, and in *ret_too_few how
  * many of these have fewer than k samples. NAN if that is not 0, or if there is no task. */

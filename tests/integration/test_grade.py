@@ -1746,6 +1746,60 @@ def test_passk_of_bad_lines(place, record, complaint):
     ]
 
 
+def sample(task, number, passed):
+    return {"task_id": task, "sample": number, "passed": passed}
+
+
+def test_passk_of_repeated_lines(place):
+    """The last line of a sample counts, as in a report; a run that was appended to the file of another repeats all."""
+    first = [sample("a", 0, False), sample("a", 1, False), sample("b", 0, None), sample("b", 1, True)]
+    place.write("r.jsonl", *first, sample("a", 0, True), sample("b", 0, True))
+    done = place.run("passk", "--k", "1", "r.jsonl")
+    assert complaints(done) == [
+        f'r.jsonl:{line}: "{task}" occurs earlier in this file; the last line counts' for line, task in ((5, "a"), (6, "b"))
+    ]
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == ["2 tasks, 4 samples, 3 correct", "pass@1:    0.7500"]
+    report = json.loads(place.run("report", "--json", "r.jsonl").stdout)["totals"]
+    assert (report["results"], report["passed"], report["replaced"]) == (4, 3, 2)
+
+
+def test_passk_names_ten_repeated_lines(place):
+    place.write("r.jsonl", *[sample("a", 0, True)] * 20)
+    said = complaints(place.run("passk", "r.jsonl"))
+    assert len(said) == 11
+    assert said[-1] == "r.jsonl: more lines like these follow"
+
+
+def test_passk_of_repeated_messages(place):
+    """The daemon's answers have an id of each sample. One without it, or another task's, is another sample."""
+    lines = [{"id": "x#1", **error()}, {"id": "x#1", **passing()}, {"id": "x#2", **failing()}]
+    place.write("r.jsonl", *({"task_id": "x", **line} for line in lines), {"task_id": "y", **lines[1]})
+    done = place.run("passk", "--k", "1", "r.jsonl")
+    assert complaints(done) == ['r.jsonl:2: "x" occurs earlier in this file; the last line counts']
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "2 tasks, 3 samples, 2 correct")
+
+
+def test_passk_of_the_lines_of_several_files(place):
+    """A sample has the number that it has in its own run."""
+    for name in ("r.jsonl", "s.jsonl"):
+        place.write(name, sample("a", 0, True), sample("a", 1, False))
+    done = place.run("passk", "--k", "1", "r.jsonl", "s.jsonl")
+    assert (done.stderr, done.stdout.splitlines()[0]) == ("", "1 task, 4 samples, 2 correct")
+
+
+@pytest.mark.parametrize("command", ["passk", "report"])
+@pytest.mark.parametrize("numbers", [{"sample": 0}, {}], ids=["numbered", "without a number"])
+def test_a_file_of_results_that_is_given_twice(place, command, numbers):
+    """Its samples would count twice, and so would the k that pass@k can be computed for."""
+    place.write("r.jsonl", {"task_id": "a", "passed": True, **numbers})
+    os.link(place.path("r.jsonl"), place.path("s.jsonl"))
+    done = place.run(command, "--json", "r.jsonl", "./r.jsonl", "s.jsonl")
+    assert complaints(done) == [f"{name} is the same file as r.jsonl: its lines count once" for name in ("./r.jsonl", "s.jsonl")]
+    counts = json.loads(done.stdout)
+    assert (counts["samples"] if command == "passk" else counts["totals"]["results"]) == 1
+
+
 def test_passk_without_results(place):
     place.write("r.jsonl", "")
     done = place.run("passk", "r.jsonl")
