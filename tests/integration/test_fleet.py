@@ -172,7 +172,7 @@ def test_the_first_result_wins(fleet, tmp_path):
         answer = json.loads(nats.request("rubricd.results.r.x", b"another"))
         assert answer["error"]["description"] == "maximum messages per subject exceeded"
         assert nats.counts("results") == {"rubricd.results.r.x": 1}
-        assert nats.counts("jobs") == {}, "an answered job is acknowledged"
+        wait_until(lambda: nats.counts("jobs") == {}, "an answered job is acknowledged")
 
 
 def test_a_second_result_is_noticed(fleet, tmp_path):
