@@ -89,7 +89,8 @@ static int parse_timeout(const char *text, double *ret, struct fault *fault)
 static int parse_memory(const char *text, int64_t *ret, struct fault *fault)
 {
     _cleanup_json_ json_t *holder = json_object();
-    int r = holder ? limits_add_option(holder, "--memory", "memory_bytes", text, NULL, fault) : -ENOMEM;
+    int r =
+        holder ? limits_add_option(holder, "--memory", "memory_bytes", text, NULL, fault) : -ENOMEM;
     if (r < 0)
         return r;
     *ret = json_integer_value(json_object_get(json_object_get(holder, "limits"), "memory_bytes"));
