@@ -315,7 +315,7 @@ class Checker:
         if name not in self.space.theirs:
             raise NameError(f"name {name!r} is not defined")
         given = self.space.given(name)
-        self.looks = unasked.Looks(self.job, given)
+        self.looks = unasked.Looks(self.job, given, self.link.is_theirs(given))
         self.looks.returned(self.space["check"](given))
 
     def steps(self):

@@ -18,11 +18,12 @@ INNER = (*program.DEFINITIONS, _ast.Lambda)
 
 
 class Looks:
-    """What the check of JOB makes of GIVEN, the code's object."""
+    """What the check of JOB makes of GIVEN, the code's object or, unless it IS_THEIRS, plain data, of which nobody is asked."""
 
-    def __init__(self, job, given):
+    def __init__(self, job, given, is_theirs):
         self.job = job
         self.is_function = type(given) is FUNCTION
+        self.is_theirs = is_theirs
         self.has_run = True
 
     def returned(self, value):
@@ -47,7 +48,7 @@ class Looks:
             if isinstance(node, _ast.Name) and node.id in given and isinstance(node.ctx, _ast.Load):
                 if not self.is_function or _is_look(node, parent):
                     return True
-            elif not isinstance(node, INNER):
+            elif not (self.is_theirs and isinstance(node, INNER)):  # an inner function asks if it runs
                 stack += [(part, node) for part in suite.children(node)]
         return False
 

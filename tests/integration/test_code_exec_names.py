@@ -217,3 +217,14 @@ def test_a_check_that_asks_nothing(client):
         assert (result["verdict"], mode["code"], result["score"]["score"]) == ("error", "code_exec.error", 0), result
         assert mode["detail"] == "the tests ask nothing of the code"
         assert result["assertions"] == [{"passed": False, "detail": mode["detail"]}]
+
+
+@pytest.mark.parametrize("bound", ["f = 5", "f = [1, 2]", "f = 'abc'", "f = None"])
+def test_a_check_that_never_looks_at_plain_data(client, bound):
+    """Who binds a number where a function was to be gains nothing by it."""
+    idle = "def check(c):\n    x = 3\n    assert x == 3"
+    assert client.run(job(bound, test=idle, entry_point="f"))["verdict"] == "error"
+    value = bound.partition(" = ")[2]
+    for test in (f"assert c == {value}", f"assert all(each == {value} for each in [c])", f"(lambda: [][c != {value}:])()"):
+        result = client.run(job(bound, test=f"def check(c):\n    {test}", entry_point="f"))
+        assert result["verdict"] == "pass", (test, result)
