@@ -42,12 +42,14 @@ static json_t *limit_value(enum limit limit, uint64_t value)
  * The daemon accepts less, since it cannot know what a job starts. */
 #define MEMORY_MIN LIMIT_MIB
 
-/* Reads NAME=VALUE into *RET_LIMIT and *RET, the value as jobs have it. */
+/* Reads NAME=VALUE into *RET_LIMIT, which is LIMIT_NONE after a failure, and *RET, the value as
+ * jobs have it. */
 static int read_limit(const char *text, enum limit *ret_limit, json_t **ret, struct fault *fault)
 {
     char name[64], known[256];
     uint64_t value;
     const char *equals = strchr(text, '=');
+    *ret_limit = LIMIT_NONE;
     if (!equals || (size_t)(equals - text) >= sizeof(name))
         return fault_set(fault, "--limit: expected NAME=VALUE, got \"%s\"", text);
     (void)snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
