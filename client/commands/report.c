@@ -364,13 +364,15 @@ static enum exit_status run_report(const struct globals *globals, const void *op
     }
     if (!options->quiet)
         complain_of_same(files, against);
-    if (load_once(files, &results, &counts, &plan.report.n_files) < 0 ||
-        (against->n > 0 &&
-         load_once(against, &there, &counts_there, &plan.report.n_against_files) < 0))
+    size_t n = 0, n_there = 0;
+    if (load_once(files, &results, &counts, &n) < 0 ||
+        (against->n > 0 && load_once(against, &there, &counts_there, &n_there) < 0))
         return STATUS_USAGE;
     plan.report.files = counts;
+    plan.report.n_files = n;
     plan.report.against = against->n > 0 ? &there : NULL;
     plan.report.against_files = counts_there;
+    plan.report.n_against_files = n_there;
     if (check_populations(&plan, &results, plan.report.against) < 0)
         return STATUS_USAGE;
     return put_report(options, &plan, &results, globals->no_fail);
