@@ -155,6 +155,9 @@ def faults_of(before, after, is_sanitized=False):
             # A sanitizer keeps what was freed.
             if not is_sanitized and now > was * 1.1 and now > was + (SLACK >> 10):
                 yield f"{what}: {was} has become {now}"
+        elif what.startswith("inodes"):
+            if now > was:  # one that was about to go at the beginning is not left
+                yield f"{what}: {was} has become {now}"
         elif now != was:
             yield f"{what}: {was} has become {now}"
 

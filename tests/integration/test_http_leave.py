@@ -158,7 +158,8 @@ STOPPED_BY_ITSELF = 25
 def test_stop_takes_a_body_that_comes_at_once(daemon, start):
     """A request that is on its way is answered, and its connection ends with the answer."""
     gateway = start(*LONG)
-    request = post_bytes(json.dumps({"kind": "sandbox", "argv": ["/bin/sleep", "1"]}).encode())
+    # The first job is to last until the signal, also on a host that is busy.
+    request = post_bytes(json.dumps({"kind": "sandbox", "argv": ["/bin/sleep", "5"]}).encode())
     with gateway.connect() as first, gateway.connect() as sock:
         first.sendall(request)
         wait_until(lambda: jobs_of(daemon) == 1, "the job runs")
