@@ -95,6 +95,16 @@ def test_its_own_test_finds_a_fault(fresh):
     assert "answer.bad" in done.stderr
 
 
+def test_its_own_test_compares_what_is_said_alone(fresh):
+    """As check-rubric does: score and failure_modes may be missing."""
+    expected = fresh / "expected.jsonl"
+    lines = [json.loads(line) for line in expected.read_text().splitlines()]
+    command = ["/usr/bin/python3", "-B", fresh / "test_rubric.py"]
+    for passed, status in ((lambda line: line["passed"], 0), (lambda line: not line["passed"], 1)):
+        expected.write_text("".join(json.dumps({"id": line["id"], "passed": passed(line)}) + "\n" for line in lines))
+        assert subprocess.run(command, cwd="/", capture_output=True, check=False).returncode == status
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_is_overwritten(name, tmp_path):
     (tmp_path / "mine").mkdir()
