@@ -347,6 +347,17 @@ class Place:
         found = os.statvfs(self.disk)
         return found.f_files - found.f_ffree
 
+    def settled_inodes(self):
+        """Returns inodes() once it has been the same for a second, or had the time to: jails that have just started
+        still remove what they tried."""
+        end = time.monotonic() + SETTLING
+        found, since = self.inodes(), time.monotonic()
+        while time.monotonic() < min(since + 1, end):
+            time.sleep(0.05)
+            if (now := self.inodes()) != found:
+                found, since = now, time.monotonic()
+        return found
+
 
 def is_more(now, was):
     """Returns whether NOW counts more than WAS. Where there are no counts, any difference is more."""
