@@ -69,15 +69,23 @@ const char *frontputs_ref(const struct frontputs *puts, const char *digest)
     return json_string_value(json_object_get(puts->refs, digest));
 }
 
+/* Answers MESSAGE with an error. */
 static void refuse(struct frontputs *puts, const json_t *message, const char *code, const char *why)
 {
     json_t *error = json_pack("{s:s,s:s,s:s,s:b}", "type", "error", "code", code, "message", why,
                               "retriable", strcmp(code, "internal") == 0);
     if (json_is_string(json_object_get(message, "id")))
         (void)json_object_set(error, "id", json_object_get(message, "id"));
+    puts->answer(puts->arg, error);
+}
+
+/* Answers MESSAGE with an error and forgets the parts so far, which are of the same tests. */
+static void refuse_part(struct frontputs *puts, const json_t *message, const char *code,
+                        const char *why)
+{
     json_array_clear(puts->parts);
     puts->digest[0] = '\0';
-    puts->answer(puts->arg, error);
+    refuse(puts, message, code, why);
 }
 
 static void on_stored(void *arg, _unused_ struct bytes *text, const char *why)
@@ -110,8 +118,9 @@ static void store(struct frontputs *puts, json_t *take_answer, struct bytes *tak
         on_stored(upload, NULL, "out of memory");
 }
 
-/* Adds the tests of MESSAGE to those of the parts before. Returns whether it fits behind them. */
-static bool add_part(struct frontputs *puts, const json_t *message, const char *digest)
+/* Adds the tests of MESSAGE to those of the parts before. -EINVAL if it does not follow them,
+ * -ENOMEM. */
+static int add_part(struct frontputs *puts, const json_t *message, const char *digest)
 {
     json_t *part = json_object_get(message, "part");
     json_int_t number = part ? json_integer_value(part) : 1;
@@ -121,9 +130,9 @@ static bool add_part(struct frontputs *puts, const json_t *message, const char *
         puts->next_part = 1;
     }
     if (number != puts->next_part || strcmp(puts->digest, digest) != 0)
-        return false;
+        return -EINVAL;
     puts->next_part++;
-    return json_array_extend(puts->parts, json_object_get(message, "tests")) == 0;
+    return json_array_extend(puts->parts, json_object_get(message, "tests")) < 0 ? -ENOMEM : 0;
 }
 
 /* Makes the answer to a part that is kept. */
@@ -148,31 +157,31 @@ void frontputs_take(struct frontputs *puts, const json_t *message)
     if (!digest || strlen(digest) != PROGRAM_DIGEST_SIZE - 1 ||
         strncmp(digest, "sha256:", strlen("sha256:")) != 0 ||
         !json_is_array(json_object_get(message, "tests"))) {
-        refuse(puts, message, "bad_request", "put: expected a digest and an array of tests");
+        refuse_part(puts, message, "bad_request", "put: expected a digest and an array of tests");
         return;
     }
-    if (!add_part(puts, message, digest)) {
-        refuse(puts, message, "bad_request",
-               "part: parts of the same tests come one after another");
+    int r = add_part(puts, message, digest);
+    if (r == -EINVAL) {
+        refuse_part(puts, message, "bad_request",
+                    "part: parts of the same tests come one after another");
         return;
     }
-    json_t *answer = make_answer(puts, message);
-    if (part && json_integer_value(part) < json_integer_value(parts)) {
-        puts->answer(puts->arg, answer);
+    _cleanup_json_ json_t *answer = r == 0 ? make_answer(puts, message) : NULL;
+    bool is_last = !part || json_integer_value(part) >= json_integer_value(parts);
+    if (!answer || (is_last && json_print(puts->parts, &text) < 0)) {
+        refuse_part(puts, message, "internal", "out of memory");
         return;
     }
-    if (!answer || json_print(puts->parts, &text) < 0) {
-        refuse(puts, message, "internal", "out of memory");
-        json_decref(answer);
+    if (!is_last) {
+        puts->answer(puts->arg, json_incref(answer));
         return;
     }
     (void)json_object_set_new(answer, "bytes", json_integer((json_int_t)text.length));
     program_digest(text.data, text.length, found);
     if (strcmp(found, digest) != 0) {
-        refuse(puts, message, "bad_request", "digest: the tests have another one");
-        json_decref(answer);
+        refuse_part(puts, message, "bad_request", "digest: the tests have another one");
         return;
     }
     json_array_clear(puts->parts);
-    store(puts, answer, &text);
+    store(puts, json_incref(answer), &text);
 }
