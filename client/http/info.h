@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* GET /v1/status, /metrics, /healthz and /api/v2/runtimes: what the daemon says of itself. */
+/* GET /v1/status, /metrics, /healthz and /api/v2/runtimes: what the daemon says of itself. The
+ * handlers of these paths, each a `start` of struct exchange. */
 
 #include "exchange.h"
 

@@ -16,13 +16,13 @@ struct ndjson {
 
 /* Looks for the next line of BODY, of LENGTH bytes, that is not blank. Looks at no more than
  * *BUDGET bytes, and takes off how many it was. True with the line, without blanks at its end,
- * which borrows BODY and whose number is reader->line; false at the end of the body, or of the
- * budget. */
+ * which borrows BODY and whose number is reader->line; false at the end of the budget, or of the
+ * body (ndjson_at_end() tells which). BODY is the same at each call. */
 bool ndjson_next(struct ndjson *reader, const char *body, size_t length, size_t *budget,
                  const char **ret, size_t *ret_n);
 
 /* Whether nothing of a body of LENGTH bytes is left. */
 bool ndjson_at_end(const struct ndjson *reader, size_t length);
 
-/* Goes back to the line that ndjson_next() found last, at the offset AT of the body. */
+/* Goes back to the line that ndjson_next() has just found, once: AT is its offset in the body. */
 void ndjson_go_back(struct ndjson *reader, size_t at);

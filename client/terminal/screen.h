@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Takes over the whole terminal, draws pages on it in place, and gives it back as it was. */
+/* Takes over the whole terminal, draws pages on it in place, and gives it back as it was. The caller
+ * catches the signals that would end the program, and closes the screen. A terminal that cannot be
+ * written to is no error. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +36,7 @@ void screen_open(struct screen *screen);
 void screen_close(struct screen *screen);
 #define _cleanup_screen_ _cleanup_(screen_close)
 
-/* Draws at most ROWS lines of PAGE from the top, and says on the last one how many more there are.
- * The text may hold SGR sequences, no others. Draws in one write, so that nothing flickers. */
+/* Draws at most ROWS lines of PAGE, each of which ends in a newline, from the top, and says on the
+ * last one how many more there are. The text may hold SGR sequences, no others. Draws in one write,
+ * so that nothing flickers, or not at all if memory runs out. */
 void screen_draw(const char *page, size_t rows);

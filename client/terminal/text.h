@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Text for people: quantities with units, and foreign text that a terminal shows but never obeys.
- * The room is described in README.md. */
+ * The room is described in README.md.
+ *
+ * What writes to a stream returns no errors: the caller looks at the stream (ferror) in the end. */
 
 #include "proto/util.h"
 
@@ -64,7 +66,8 @@ void text_put_coloured(FILE *out, const char *colour, const char *text);
 /* Has complain() begin with the name PROGRAM (borrowed) instead of "rubricctl". */
 void complain_as(const char *program);
 
-/* Writes "rubricctl: ", the message as text_put() does, and a newline to stderr, in one piece. */
+/* Writes "rubricctl: ", the message as text_put() does, and a newline to stderr, in one piece; and
+ * nothing if there is no memory for that. */
 _printf_(1, 2) void complain(const char *format, ...);
 
 /* "" or "s". */

@@ -4,7 +4,8 @@
  *
  *  - warm: a fork of the jail, in which the waiting interpreter runs the script;
  *  - in the jail's memory (CLONE_VM) until execve, if the job has no cgroup of its own;
- *  - otherwise a fork, with the jail suspended until execve (CLONE_VFORK). */
+ *  - otherwise a fork, with the jail suspended until execve (CLONE_VFORK);
+ *  - a fork that runs on in the jail's code, for a job that reads or writes a file of a session. */
 
 #include "interpreter.h"
 #include "lockdown.h"
@@ -36,16 +37,18 @@ struct start {
     _Alignas(16) char stack[START_STACK_BYTES];
 };
 
-/* Maps the shared memory, before the jail installs its filter. 0 or a negative errno. */
+/* Maps the shared memory, before the jail installs its filter. The memory lasts as long as the
+ * jail. 0 or a negative errno. */
 int start_init(struct start *start);
 
-/* Makes START, of which this process has a copy, that of a twin. */
+/* Has START, which a twin has copied from its jail, use the twin's part of the shared memory. The
+ * twin calls it. */
 void start_enter_twin(struct start *start);
 
 /* Starts the program that LOCKDOWN describes, in the cgroup CGROUP unless that is -1. WARM: in the
  * interpreter, if one waits and takes the job. Returns the pid and stores a pidfd that the caller
  * owns, or returns a negative errno. LOCKDOWN and everything that it points to must stay until
- * start_await() has returned or the process has ended. */
+ * start_await() has returned or the process has ended; the next job is not started before. */
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
                 int *ret_pidfd);
 
