@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Takes over the whole terminal, draws pages on it in place, and gives it back as it was. The caller
- * catches the signals that would end the program, and closes the screen. A terminal that cannot be
- * written to is no error. */
+/* Takes over the whole terminal, draws pages on it in place, and gives it back as it was. The
+ * caller catches the signals that would end the program, and closes the screen. A terminal that
+ * cannot be written to is no error. */
 
 #include <stdbool.h>
 #include <stddef.h>
