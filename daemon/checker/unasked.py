@@ -18,7 +18,10 @@ INNER = (*program.DEFINITIONS, _ast.Lambda)
 
 
 class Looks:
-    """What the check of JOB makes of GIVEN, the code's object or, unless it IS_THEIRS, plain data, of which nobody is asked."""
+    """Finds out whether the check of JOB may have looked at GIVEN without a question to the code.
+
+    GIVEN IS_THEIRS if it is an object of the code's. Otherwise it is plain data, which the judge has, so that no use of it
+    is a question."""
 
     def __init__(self, job, given, is_theirs):
         self.job = job
