@@ -23,7 +23,8 @@ static const struct {
     {4, "JAVA", "java"},
 };
 
-static const char *const groups[] = {"public_tests", "private_tests", "generated_tests"};
+static const char *const groups[] = {"public_tests", "private_tests", "generated_tests", NULL};
+static const char *const reexported[] = {"test", NULL};
 
 static bool is_reexport(const json_t *record)
 {
@@ -36,8 +37,8 @@ static bool is_reexport(const json_t *record)
 
 static bool recognise(const json_t *record)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-        if (json_is_object(task_member(record, groups[i])))
+    for (const char *const *group = groups; *group; group++)
+        if (json_is_object(task_member(record, *group)))
             return true;
     return is_reexport(record);
 }
@@ -46,21 +47,23 @@ static const char *const columns[] = {"input", "output", NULL};
 
 static int add_groups(const struct task *task, json_t *tests, struct fault *fault)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-        const json_t *group = task_member(task->object, groups[i]);
-        int r = group ? iotests_add_all(tests, group, columns, groups[i], fault) : 0;
+    int r = formats_check_left(task->object, "public_tests, private_tests and generated_tests",
+                               reexported, fault);
+    for (const char *const *name = groups; r == 0 && *name; name++) {
+        const json_t *group = task_member(task->object, *name);
+        r = group ? iotests_add_all(tests, group, columns, *name, fault) : 0;
         if (r == 0)
-            r = iotests_check_names(group, columns, groups[i], fault);
-        if (r < 0)
-            return r;
+            r = iotests_check_names(group, columns, *name, fault);
     }
-    return 0;
+    return r;
 }
 
 static int add_reexport(struct task *task, json_t *tests, struct fault *fault)
 {
     const json_t *cases = NULL;
-    int r = task_take_json(task, "test", &cases, fault);
+    int r = formats_check_left(task->object, "test", groups, fault);
+    if (r == 0)
+        r = task_take_json(task, "test", &cases, fault);
     if (r == 0 && !json_is_array(cases))
         r = fault_set(fault, "test: expected an array, got %s", json_type_name(cases));
     for (size_t i = 0; r == 0 && i < json_array_size(cases); i++) {

@@ -14,6 +14,9 @@
 /* What a re-export packs has this member, as APPS has it. */
 #define INPUT_OUTPUT "input_output"
 
+static const char *const groups[] = {"public_test_cases", "private_test_cases", NULL};
+static const char *const reexported[] = {"test", NULL};
+
 static bool is_reexport(const json_t *record)
 {
     const json_t *test = task_member(record, "test");
@@ -142,16 +145,16 @@ static int take_function(struct task *task, const json_t *name, struct fault *fa
 /* Public tests, then private ones, as its own harness has them. */
 static int take_cases(struct task *task, json_t *tests, struct fault *fault)
 {
-    static const char *const names[] = {"public_test_cases", "private_test_cases"};
     const json_t *metadata = NULL;
-    int r = task_member(task->object, "metadata")
-                ? task_take_json(task, "metadata", &metadata, fault)
-                : 0;
+    int r = formats_check_left(task->object, "public_test_cases and private_test_cases", reexported,
+                               fault);
+    if (r == 0 && task_member(task->object, "metadata"))
+        r = task_take_json(task, "metadata", &metadata, fault);
     if (r == 0)
         r = take_function(task, json_object_get(metadata, "func_name"), fault);
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(names); i++)
-        if (task_member(task->object, names[i]))
-            r = add_cases(task, tests, names[i], fault);
+    for (const char *const *name = groups; r == 0 && *name; name++)
+        if (task_member(task->object, *name))
+            r = add_cases(task, tests, *name, fault);
     return r;
 }
 
@@ -181,8 +184,11 @@ static int take_reexport(struct task *task, json_t *tests, struct fault *fault)
     _cleanup_bytes_ struct bytes unpacked = BYTES_NULL;
     _cleanup_json_ json_t *packed = NULL;
     struct fault why = FAULT_NULL;
-    int r = unpack_text(json_string_value(test), json_string_length(test), INPUT_OUTPUT, &unpacked,
-                        &why);
+    int r = formats_check_left(task->object, "test", groups, fault);
+    if (r < 0)
+        return r;
+    r = unpack_text(json_string_value(test), json_string_length(test), INPUT_OUTPUT, &unpacked,
+                    &why);
     if (r == 0)
         r = task_read_json(unpacked.data, unpacked.length, INPUT_OUTPUT, &packed, &why);
     if (r == 0)

@@ -29,8 +29,8 @@ static int join_setup(struct task *task, const json_t *imports, const json_t *co
     return task->test_setup ? 0 : -ENOMEM;
 }
 
-/* The original format of EvalPlus: `test` is a whole program, with the assertions of `test_list`
- * and more. */
+/* The original format of EvalPlus: `test` is a whole program, whose inputs are those of `test_list`
+ * and more. Both are run, since nothing here can tell whether one has all of the other. */
 static int take_plus(struct task *task, struct fault *fault)
 {
     const json_t *test = NULL;
@@ -38,7 +38,12 @@ static int take_plus(struct task *task, struct fault *fault)
     if (r < 0)
         return r;
     task->has_plus = true;
-    task->targets = task_keep(task, json_pack("[O]", test));
+    json_t *targets = json_copy((json_t *)(uintptr_t)task->targets);
+    if (json_array_append(targets, (json_t *)(uintptr_t)test) < 0) {
+        json_decref(targets);
+        return -ENOMEM;
+    }
+    task->targets = task_keep(task, targets);
     return task->targets ? 0 : -ENOMEM;
 }
 
@@ -63,7 +68,7 @@ static int take(struct task *task, _unused_ const struct task_source *source, st
 const struct data_format data_format_mbpp = {
     .name = "mbpp",
     .title = "MBPP",
-    .what = "assertions, by the isolated judge; all of EvalPlus where `test` has them",
+    .what = "assertions, by the isolated judge; and those of EvalPlus where `test` has them",
     .source = "google-research/mbpp; evalplus/evalplus (MbppPlus-OriginFmt)",
     .differs =
         "the code runs in a process of its own, and the assertions in another; memory is the "

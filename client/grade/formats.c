@@ -64,6 +64,18 @@ bool formats_has(const json_t *record, const char *name)
     return json_array_size(value) > 0 || json_object_size(value) > 0;
 }
 
+int formats_check_left(const json_t *record, const char *used, const char *const *left,
+                       struct fault *fault)
+{
+    for (; *left; left++)
+        if (formats_has(record, *left))
+            return fault_set(fault,
+                             "%s: it has tests that would not be run, since those of %s are: a "
+                             "task has only one of the two",
+                             *left, used);
+    return 0;
+}
+
 /* How a member of a record bears on whether code is right. */
 enum bearing { BEARS_NOTHING, BEARS_TESTS, BEARS_JUDGE };
 
@@ -73,18 +85,22 @@ enum bearing { BEARS_NOTHING, BEARS_TESTS, BEARS_JUDGE };
 static const char *const test_names[] = {
     "inputoutput", "baseinput", "plusinput",  "base",       "plus",    "assertions",
     "assertion",   "asserts",   "checks",     "check",      "private", "secret",
-    "examples",    "iosamples", "evaluation", "validation", "hidden*", NULL,
+    "examples",    "iosamples", "evaluation", "validation", "hidden*", "evaluations",
+    "io",          "sampleio",  "samples",    NULL,
 };
 static const char *const judge_names[] = {
     "specialjudge", "spj",           "isspj",
     "interactive",  "isinteractive", "interactionformat",
     "comparator",   "casesensitive", "tolerance",
-    "epsilon",      "eps",           NULL,
+    "epsilon",      "eps",           "judge",
+    NULL,
 };
 static const char *const test_words[] = {
-    "test*", "unittest*", "pytest*", "cases", "inputs", "outputs", NULL,
+    "test*", "unittest*", "pytest*", "pretest*", "cases", "inputs", "outputs", NULL,
 };
-static const char *const judge_words[] = {"checker", "interactor", NULL};
+static const char *const judge_words[] = {
+    "checker", "interactor", "grader", "scorer", "validator", NULL,
+};
 
 /* Whether the N bytes of WORD are MEANT, in any case. */
 static bool is_word(const char *word, size_t n, const char *meant)
@@ -109,7 +125,7 @@ static bool is_any(const char *const *meant, const char *word, size_t n)
 static enum bearing bearing_of(const char *name)
 {
     enum bearing found = BEARS_NOTHING;
-    char letters[32];
+    char letters[32] = "";
     size_t length = 0;
     for (const char *c = name; *c && length < sizeof(letters); c++)
         if (!strchr(SEPARATORS, *c))
@@ -138,6 +154,21 @@ static bool bears(const json_t *record, const char *name, enum bearing bearing)
     return formats_has(record, name) || (bearing == BEARS_JUDGE && is_said);
 }
 
+/* Finds a member with tests, or with a judge of them, in OBJECT, which no format reads: a list or
+ * an object, or a judge that is needed. A text there may be anything. NULL if there is none. */
+static const char *find_inside(const json_t *object, enum bearing *ret)
+{
+    json_t *walked = (json_t *)(uintptr_t)object;
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+        const char *name = json_object_iter_key(i);
+        *ret = bearing_of(name);
+        if (*ret != BEARS_NOTHING && !json_is_string(json_object_iter_value(i)) &&
+            bears(object, name, *ret))
+            return name;
+    }
+    return NULL;
+}
+
 /* The member that tasks of FORMAT have, RECORD has not, and NAME may be meant to be; NULL. */
 static const char *meant_by(const struct data_format *format, const json_t *record,
                             const char *name)
@@ -148,28 +179,39 @@ static const char *meant_by(const struct data_format *format, const json_t *reco
     return NULL;
 }
 
+static int refuse_member(const struct data_format *format, const char *name, const char *inside,
+                         enum bearing bearing, struct fault *fault)
+{
+    return fault_set(fault,
+                     "%.60s%s%.60s: it %s: a task of %s has none there "
+                     "(--format chooses another format; --list-formats)",
+                     name, inside ? "." : "", inside ? inside : "",
+                     bearing == BEARS_JUDGE ? "says how to judge outputs, which would not be done"
+                                            : "has tests that would not be run",
+                     format->title);
+}
+
+/* Looks at the members of the record, and at those of its objects that the format does not read. */
 int formats_check(const struct data_format *format, const json_t *record, struct fault *fault)
 {
     json_t *walked = (json_t *)(uintptr_t)record;
     for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
         const char *name = json_object_iter_key(i);
         size_t n = strlen(name);
-        enum bearing bearing = bearing_of(name);
-        if (bearing == BEARS_NOTHING || !bears(record, name, bearing) || decodes(format, name, n) ||
-            is_listed(format->texts, name, n) || is_listed(format->skips, name, n))
+        if (decodes(format, name, n) || is_listed(format->texts, name, n) ||
+            is_listed(format->skips, name, n))
             continue;
-        const char *meant = meant_by(format, record, name);
+        enum bearing bearing;
+        const char *inside = find_inside(json_object_iter_value(i), &bearing);
+        if (!inside)
+            bearing = bearing_of(name);
+        if (bearing == BEARS_NOTHING || (!inside && !bears(record, name, bearing)))
+            continue;
+        const char *meant = inside ? NULL : meant_by(format, record, name);
         if (meant)
             return fault_set(fault, "%.60s: a task of %s has none; did you mean %s?", name,
                              format->title, meant);
-        return fault_set(fault,
-                         "%.60s: it %s: a task of %s has none there "
-                         "(--format chooses another format; --list-formats)",
-                         name,
-                         bearing == BEARS_JUDGE
-                             ? "says how to judge outputs, which would not be done"
-                             : "has tests that would not be run",
-                         format->title);
+        return refuse_member(format, name, inside, bearing, fault);
     }
     return 0;
 }

@@ -90,5 +90,10 @@ int formats_check(const struct data_format *format, const json_t *record, struct
 /* Whether RECORD, of FORMAT, has something in the member NAME. */
 bool formats_has(const json_t *record, const char *name);
 
+/* Checks that RECORD, whose tests are those of USED, has none in the members LEFT as well, which
+ * ends in NULL. 0, or -EINVAL with FAULT. */
+int formats_check_left(const json_t *record, const char *used, const char *const *left,
+                       struct fault *fault);
+
 /* Writes all of them for people. */
 void formats_list(FILE *out);

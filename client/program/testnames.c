@@ -21,6 +21,8 @@ struct candidate {
 struct candidates {
     struct candidate *items;
     size_t n;
+    struct candidate *others; /* names of documents and sources that have a role */
+    size_t n_others;
     size_t *left; /* owned; names without a role that are not clearly no tests */
     size_t n_left;
 };
@@ -29,7 +31,10 @@ static void free_candidates(struct candidates *candidates)
 {
     for (size_t i = 0; i < candidates->n; i++)
         free(candidates->items[i].key);
+    for (size_t i = 0; i < candidates->n_others; i++)
+        free(candidates->others[i].key);
     free(candidates->items);
+    free(candidates->others);
     free(candidates->left);
 }
 
@@ -165,9 +170,11 @@ static bool is_document(const char *name)
         "statement",
         "download",
     };
-    static const char *const begins[] = {"README", "LICENSE", "COPYING", "Makefile", "CMakeLists."};
-    for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
-        if (strncasecmp(base_of(name), begins[i], strlen(begins[i])) == 0)
+    static const char *const stems[] = {"README", "LICENSE", "COPYING", "Makefile", "CMakeLists"};
+    const char *base = base_of(name);
+    size_t n = strcspn(base, ".");
+    for (size_t i = 0; i < ARRAY_SIZE(stems); i++)
+        if (strlen(stems[i]) == n && strncasecmp(base, stems[i], n) == 0)
             return true;
     return ends_in(name, endings, ARRAY_SIZE(endings));
 }
@@ -290,16 +297,39 @@ static int take_role(const char *name, unsigned char marks, struct candidate *it
     return 0;
 }
 
+/* Whether NAME is one of what Kattis shows of a sample, beside the files of the sample. */
+static bool is_shown(const char *name)
+{
+    static const char *const endings[] = {"statement", "download"};
+    return ends_in(name, endings, ARRAY_SIZE(endings));
+}
+
+/* Adds a NAME that is not like those of tests. 0 or -ENOMEM. */
+static int add_other(const char *const *names, size_t name, struct candidates *candidates)
+{
+    struct candidate *item = &candidates->others[candidates->n_others];
+    if (looks_like_data(names[name])) {
+        candidates->left[candidates->n_left++] = name;
+        return 0;
+    }
+    if (is_hidden(names[name]) || is_shown(names[name]))
+        return 0;
+    *item = (struct candidate){.name = name};
+    int r = classify(names[name], &item->key, &item->role);
+    if (r == 0 && item->role != NONE)
+        candidates->n_others++;
+    else if (r == 0)
+        free(item->key);
+    return r;
+}
+
 static int add_candidate(const char *const *names, size_t name, const unsigned char *marks,
                          struct candidates *candidates)
 {
     struct candidate *item = &candidates->items[candidates->n];
     *item = (struct candidate){.name = name};
-    if (test_name_is_other(names[name])) {
-        if (looks_like_data(names[name]))
-            candidates->left[candidates->n_left++] = name;
-        return 0;
-    }
+    if (test_name_is_other(names[name]))
+        return add_other(names, name, candidates);
     if (marks[name] & (IS_ANSWER | HAS_ANSWER)) {
         bool is_answer = marks[name] & IS_ANSWER;
         size_t length = strlen(names[name]) - (is_answer ? 2 : 0);
@@ -326,8 +356,9 @@ static int find_candidates(const char *const *names, size_t n, struct candidates
     _cleanup_free_ size_t *order = calloc(n + 1, sizeof(*order));
     _cleanup_free_ unsigned char *marks = calloc(n + 1, sizeof(*marks));
     candidates->items = calloc(n + 1, sizeof(*candidates->items));
+    candidates->others = calloc(n + 1, sizeof(*candidates->others));
     candidates->left = calloc(n + 1, sizeof(*candidates->left));
-    if (!order || !marks || !candidates->items || !candidates->left)
+    if (!order || !marks || !candidates->items || !candidates->others || !candidates->left)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         order[i] = i;
@@ -349,6 +380,21 @@ static int compare_candidates(const void *a_, const void *b_)
     const struct candidate *a = a_, *b = b_;
     int r = strcmp(a->key, b->key);
     return r != 0 ? r : (int)a->role - (int)b->role;
+}
+
+/* Has documents and sources named that form pairs, as in/big.json and out/big.json do: a test may
+ * have such names. */
+static void leave_pairs(struct candidates *candidates)
+{
+    const struct candidate *others = candidates->others;
+    qsort(candidates->others, candidates->n_others, sizeof(*others), compare_candidates);
+    for (size_t i = 0, end; i < candidates->n_others; i = end) {
+        for (end = i + 1;
+             end < candidates->n_others && strcmp(others[i].key, others[end].key) == 0;)
+            end++;
+        for (size_t k = i; others[i].role != others[end - 1].role && k < end; k++)
+            candidates->left[candidates->n_left++] = others[k].name;
+    }
 }
 
 /* Checks the COUNT candidates of one key, sorted by their roles. */
@@ -477,6 +523,7 @@ int test_pairs_find(const char *const *names, size_t n, struct test_pairs *ret, 
                          "1.in and 1.out, 1.in and 1.ans, input1.txt and output1.txt, "
                          "in/1.txt and out/1.txt, or 1 and 1.a",
                          n, n == 1 ? "" : "s");
+    leave_pairs(&candidates);
     qsort(candidates.items, candidates.n, sizeof(*candidates.items), compare_candidates);
     pairs.pairs = calloc(candidates.n, sizeof(*pairs.pairs));
     if (!pairs.pairs)

@@ -9,7 +9,8 @@
  * in/01.txt and out/01.txt; input/input07.txt and output/output07.txt; test.in.1 and test.out.1.
  * NAME and NAME.a belong together, too, as Polygon exports them: so NAME.a is an expected output
  * even without NAME, and if 01 has its 01.a, 02 beside it is an input. Names of other forms are no
- * tests, nor are sources, documents and hidden files. */
+ * tests, nor are sources, documents and hidden files; two sources or documents that would be a pair
+ * by their names are told as left out. */
 
 #include "proto/fault.h"
 

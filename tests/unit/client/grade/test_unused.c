@@ -97,6 +97,7 @@ static void test_by_other_names(void **state)
         "cases",      "more_cases", "hidden",   "hidden_io",  "hiddenIO",     "Hidden-Input",
         "private",    "secret",     "examples", "io_samples", "ioSamples",    "evaluation",
         "validation", "inputs",     "outputs",  "assertion",  "extra_inputs", "check",
+        "io",         "sample_io",  "samples",  "pretests",   "Evaluations",
     };
     static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}", NULL};
     static const char *const nothing[] = {"null", "false", "true", "\"\"", "[]",
@@ -111,25 +112,18 @@ static void test_by_other_names(void **state)
 /* Without its judge a task is another one. That it has one may be said by a flag. */
 static void test_judges(void **state)
 {
-    static const char *const names[] = {"checker",
-                                        "generated_checker",
-                                        "checkerCode",
-                                        "special_judge",
-                                        "specialJudge",
-                                        "interactor",
-                                        "test_checker",
-                                        "hidden_checker",
-                                        "interactive",
-                                        "is_interactive",
-                                        "isInteractive",
-                                        "spj",
-                                        "is_spj",
-                                        "interaction_format",
-                                        "comparator",
-                                        "case_sensitive",
-                                        "tolerance",
-                                        "epsilon",
-                                        "eps"};
+    static const char *const names[] = {"checker",       "generated_checker",
+                                        "checkerCode",   "special_judge",
+                                        "specialJudge",  "interactor",
+                                        "test_checker",  "hidden_checker",
+                                        "interactive",   "is_interactive",
+                                        "isInteractive", "spj",
+                                        "is_spj",        "interaction_format",
+                                        "comparator",    "case_sensitive",
+                                        "tolerance",     "epsilon",
+                                        "eps",           "judge",
+                                        "grader",        "output_validator",
+                                        "scorer"};
     static const char *const values[] = {"\"x\"", "[1]", "{\"a\":1}", "true", "1", "0.5", NULL};
     static const char *const nothing[] = {"null", "false", "\"\"", "[]", "{}", "0", NULL};
     (void)state;
@@ -191,12 +185,71 @@ static void test_among_tests(void **state)
     accept(CASES(",\"more\":{}"));
 }
 
+/* Nor are those within a member that nobody reads. A text there may be anything. */
+static void test_inside(void **state)
+{
+    (void)state;
+    refuse(HUMANEVAL("\"extra\":{\"a\":1,\"tests\":[\"x\"]}"),
+           "d:1: extra.tests: it has tests that would not be run" NONE_THERE);
+    refuse(
+        HUMANEVAL("\"grading\":{\"checker\":true}"),
+        "d:1: grading.checker: it says how to judge outputs, which would not be done" NONE_THERE);
+    accept(HUMANEVAL("\"extra\":{\"tests\":[],\"test_type\":\"stdin\",\"test_count\":3,"
+                     "\"checker\":\"x\",\"a\":{\"b\":1}}"));
+}
+
+#define BESIDE(of)                                             \
+    ": it has tests that would not be run, since those of " of \
+    " are: a task has only one of the two"
+#define CASE(input, output) \
+    "{\"input\":{\"stdin\":\"" input "\"},\"output\":{\"stdout\":\"" output "\"}}"
+
+/* Formats that come in two shapes have their tests in one place of two. */
+static void test_in_two_places(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"{\"name\":\"a\",\"test\":[" CASE("1", "2") "],\"public_tests\":{" COLUMNS "}}",
+         "d:1: public_tests" BESIDE("test")},
+        {"{\"name\":\"a\",\"test\":[" CASE("1", "2") "],\"generated_tests\":{" COLUMNS "}}",
+         "d:1: generated_tests" BESIDE("test")},
+        {"{\"name\":\"a\",\"test\":\"assert f(5)==999\",\"public_tests\":{" COLUMNS "}}",
+         "d:1: test" BESIDE("public_tests, private_tests and generated_tests")},
+        {"{\"id\":\"a\",\"public_test_cases\":[{\"input\":\"1\",\"output\":\"2\",\"testtype\":"
+         "\"stdin\"}],\"test\":\"[]\"}",
+         "d:1: test" BESIDE("public_test_cases and private_test_cases")},
+        {"{\"id\":\"a\",\"private_test_cases\":[{\"input\":\"1\",\"output\":\"2\",\"testtype\":"
+         "\"stdin\"}],\"labels\":\"{}\",\"test\":\"eJxx\"}",
+         "d:1: private_test_cases" BESIDE("test")},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+        refuse(wrong[i][0], wrong[i][1]);
+    accept("{\"name\":\"a\",\"test\":[" CASE("1",
+                                             "2") "],\"public_tests\":{},\"private_tests\":null}");
+    accept("{\"name\":\"a\",\"test\":\"\",\"public_tests\":{" COLUMNS "}}");
+    accept("{\"id\":\"a\",\"public_test_cases\":[{\"input\":\"1\",\"output\":\"2\",\"testtype\":"
+           "\"stdin\"}],\"test\":null}");
+}
+
+/* MBPP+ has a program of tests beside the assertions, and both are run. */
+static void test_both_of_mbpp(void **state)
+{
+    _cleanup_dataset_ struct dataset set =
+        parse("{\"task_id\":2,\"test_list\":[\"assert f(1)\"],\"test\":\"assert f(2)\"}", "");
+    const json_t *targets = set.tasks[0].targets;
+    (void)state;
+    assert_int_equal(json_array_size(targets), 2);
+    assert_string_equal(json_string_value(json_array_get(targets, 0)), "assert f(1)");
+    assert_string_equal(json_string_value(json_array_get(targets, 1)), "assert f(2)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_a_word),   cmocka_unit_test(test_by_other_names),
-        cmocka_unit_test(test_judges),      cmocka_unit_test(test_assertion_of_evalplus),
-        cmocka_unit_test(test_among_tests),
+        cmocka_unit_test(test_by_a_word),     cmocka_unit_test(test_by_other_names),
+        cmocka_unit_test(test_judges),        cmocka_unit_test(test_assertion_of_evalplus),
+        cmocka_unit_test(test_among_tests),   cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_in_two_places), cmocka_unit_test(test_both_of_mbpp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,11 @@ static const struct {
     {"train.1 1.in 1.out spinning-2 begin.txt", "1=1.in:1.out"},
     /* The same name for people: each is called as its input. */
     {"1.in 1.out in/1 out/1", "1.in=1.in:1.out in/1=in/1:out/1"},
+    /* Names that only begin as that of a document does. */
+    {"license_plate2.in license_plate2.out readme3.in readme3.out Makefile-order.in "
+     "Makefile-order.out copying2.in copying2.out LICENSE readme.in",
+     "Makefile-order=Makefile-order.in:Makefile-order.out copying2=copying2.in:copying2.out "
+     "license_plate2=license_plate2.in:license_plate2.out readme3=readme3.in:readme3.out"},
     {"\xC3\xA4.in \xC3\xA4.out", "\xC3\xA4=\xC3\xA4.in:\xC3\xA4.out"},
 };
 
@@ -133,6 +138,10 @@ static const struct {
     {"01 01.a other/02 train 01-x", "01-x other/02 train"},
     {"1.in 1.out libx.a 1.args 2.o tests.zip", "1.args 2.o libx.a tests.zip"},
     {"1.in 1.out 2.in.json 2.json output3.xml testdata.yaml", "2.in.json 2.json output3.xml"},
+    /* Pairs, but for their endings. */
+    {"1.in 1.out in/big.json out/big.json in/2.c out/2.c case2.in.d case2.out.d in/3.c "
+     "input.tex",
+     "case2.in.d case2.out.d in/2.c in/big.json out/2.c out/big.json"},
     /* Polygon's packages. */
     {"tests/01 tests/01.a problem.xml doall.bat doall.sh check.cpp check.exe files/gen.cpp "
      "files/olymp.sty files/testlib.h solutions/main.cpp solutions/main.cpp.desc "
