@@ -344,7 +344,10 @@ VERL = [
     (f"```python\n{ADD}```", {"fn_name": "add", "inputs": ["1\n2", "3\n4"], "outputs": ["3", "7"]}, 1.0),
     (f"```python\n{ADD}```", {"fn_name": "add", "inputs": [[1, 2]], "outputs": [4]}, 0.0),
     (IN_PROSE, {"assert_case": [TEST, "assert add(1, 1) == 3"]}, 0.5),
-]
+    (IN_PROSE, {"assert_case": [TEST], "inputs": [""], "outputs": [None], "private_tests": [], "difficulty": 3}, 1.0),
+    ("```python\ndef same(a, b):\n    return a\n```",
+     {"fn_name": "same", "inputs": ['"a\u2028\x85b"\n1\n'], "outputs": ['"a\u2028\x85b"']}, 1.0),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", [rewards.verl, rewards.verl_async])
@@ -365,10 +368,15 @@ def test_rewards_for_verl(examples, function):
         ({"inputs": "12", "outputs": ["1", "2"]}, "ground_truth.inputs: expected a list, got '12'"),
         ({"inputs": ["1"], "outputs": {"1": "2"}}, "ground_truth.outputs: expected a list, got {'1': '2'}"),
         ({"inputs": [{"a": 1}], "outputs": ["1"], "fn_name": "f"}, r"ground_truth.inputs\[0\]: expected a list of arguments"),
-        ({"inputs": ['"ab"'], "outputs": [5], "fn_name": 5, "assert_case": {"a": 1}}, "ground_truth.assert_case: expected a text or"),
+        ({"fn_name": 5, "assert_case": {"a": 1}}, "ground_truth.assert_case: expected a text or"),
         ("nonsense", "^ground_truth: not JSON: Expecting value: line 1 column 1"),
         ({"inputs": ["1", "a b"], "outputs": ["1", "2"], "fn_name": "f"}, r"^ground_truth.inputs\[1\]: not JSON: "),
         ({"inputs": ["1"], "outputs": ["["], "fn_name": "f"}, r"^ground_truth.outputs\[0\]: not JSON: "),
+        ({"inputs": ["5", "6"], "outputs": ["5", None]}, r"^ground_truth.outputs\[1\]: expected a text, got None: any"),
+        ({"assert_case": [TEST], "inputs": ["5"], "outputs": ["9"]}, "^ground_truth.inputs: not run beside assert_case"),
+        ({"assert_case": [TEST], "inputs": [""], "outputs": ["9"]}, "^ground_truth.outputs: not run beside assert_case"),
+        ({"assert_case": [TEST], "hidden_inputs": ["5"]}, "^ground_truth.hidden_inputs: it has tests that would not be run"),
+        ({"inputs": ["5"], "outputs": ["5"], "private_tests": [1]}, "^ground_truth.private_tests: it has tests that would"),
     ],
 )
 def test_a_ground_truth_that_is_none(truth, why):

@@ -9,6 +9,7 @@ open-r1 calls execute_scripts(scripts, languages) of a provider."""
 import json
 import logging
 import math
+import re
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _shared, jobs
@@ -148,20 +149,44 @@ def _read_json(text: Any, place: str) -> Any:
         raise ValueError(f"{place}: not JSON: {error}") from None
 
 
+def _lines(text: str) -> List[str]:
+    """Splits TEXT at line feeds alone: JSON may have other separators of lines in its strings."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def _call_test(number: int, given: Any, expected: Any) -> Dict[str, Any]:
     """A call of a function: arguments are JSON, one on each line, and so is what it gives back."""
     place = f"ground_truth.inputs[{number}]"
-    args = [_read_json(line, place) for line in given.splitlines()] if isinstance(given, str) else given
+    args = [_read_json(line, place) for line in _lines(given)] if isinstance(given, str) else given
     return {
         "args": jobs.items_of(args, place, "a list of arguments"),
         "expected": _read_json(expected, f"ground_truth.outputs[{number}]"),
     }
 
 
+_TRUTH = ("inputs", "outputs", "fn_name", "assert_case")
+_OF_TESTS = re.compile("test|case|input|output|assert|hidden|private|check|judge", re.IGNORECASE)
+
+
+def _check_members(truth: Mapping[str, Any]) -> None:
+    """Refuses tests that would not be run: the code would seem to have passed them."""
+    for name, value in truth.items():
+        if name not in _TRUTH and _OF_TESTS.search(str(name)) and value:
+            raise ValueError(f"ground_truth.{name}: it has tests that would not be run: expected only {', '.join(_TRUTH)}")
+    if not truth.get("assert_case"):
+        return
+    for name in ("inputs", "outputs"):
+        values = truth.get(name)
+        # verl wants as many of these as there are assertions, and does not look at them.
+        if values and not (isinstance(values, (list, tuple)) and all(value in ("", None) for value in values)):
+            raise ValueError(f"ground_truth.{name}: not run beside assert_case: leave out one of the two")
+
+
 def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str, Any]]) -> jobs.Job:
     truth = _read_json(ground_truth, "ground_truth")
     if not isinstance(truth, Mapping):
         raise ValueError(f"ground_truth: expected an object, got a {type(truth).__name__}")
+    _check_members(truth)
     if truth.get("assert_case"):
         tests = jobs.code_tests(truth["assert_case"], "ground_truth.assert_case")
         return jobs.code(generation=solution, tests=tests, entry_point=truth.get("fn_name"))
@@ -173,6 +198,8 @@ def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str
         raise ValueError("ground_truth: as many outputs as inputs are needed")
     pairs: List[Any] = list(zip(inputs, outputs))
     name = truth.get("fn_name")
+    if not name and None in outputs:
+        raise ValueError(f"ground_truth.outputs[{outputs.index(None)}]: expected a text, got None: any program would pass")
     if name:
         pairs = [_call_test(number, *pair) for number, pair in enumerate(pairs)]
     return jobs.program(
@@ -198,7 +225,8 @@ def verl(
 ) -> float:
     """For verl: the share of the tests that pass. `ground_truth` is what verl's data sets of code have:
     {"inputs", "outputs"} with `fn_name` if a function is called, or {"assert_case": [...]}, as an object
-    or its JSON. `extra_info` may name the program's `language`."""
+    or its JSON. `extra_info` may name the program's `language`. Raises ValueError if it has further tests: verl
+    passes over inputs and outputs beside assert_case, which must be "" or None here."""
     job = _verl_job(solution_str, ground_truth, extra_info)
     return _verl_reward(_shared.grader().submit(job), job)
 
