@@ -1006,10 +1006,10 @@ def test_a_function_of_evalplus_named_as_its_test(place, fake):
 
 
 def test_mbpp_plus_in_the_original_format(place, fake):
-    """`test` is a whole program with more assertions than test_list."""
+    """`test` is a whole program with more assertions than test_list, which runs beside it."""
     test = "def assertion(a, b): assert a == b\nfor x in range(9): assertion(half(2 * x), x)\n"
     job, done = graded_on(place, fake, {**HALF, "test_imports": ["import math"], "test": test})
-    assert job["targets"] == [test] and job["test_setup"] == "import math\n"
+    assert job["targets"] == [*HALF["test_list"], test] and job["test_setup"] == "import math\n"
     assert "rubricctl: tasks.jsonl: 1 task with the tests of EvalPlus (base and plus)" in done.stderr.splitlines()
     _, done = graded_on(place, fake, HALF)
     assert "EvalPlus" not in done.stderr
