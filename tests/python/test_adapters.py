@@ -345,6 +345,7 @@ VERL = [
     (f"```python\n{ADD}```", {"fn_name": "add", "inputs": [[1, 2]], "outputs": [4]}, 0.0),
     (IN_PROSE, {"assert_case": [TEST, "assert add(1, 1) == 3"]}, 0.5),
     (IN_PROSE, {"assert_case": [TEST], "inputs": [""], "outputs": [None], "private_tests": [], "difficulty": 3}, 1.0),
+    (IN_PROSE, {"assert_case": [TEST], "inputs": None, "fn_name": None}, 1.0),
     ("```python\ndef same(a, b):\n    return a\n```",
      {"fn_name": "same", "inputs": ['"a\u2028\x85b"\n1\n'], "outputs": ['"a\u2028\x85b"']}, 1.0),
 ]  # fmt: skip
@@ -357,6 +358,30 @@ def test_rewards_for_verl(examples, function):
         for given in (truth, json.dumps(truth)):
             called = function(data_source="taco", solution_str=solution, ground_truth=given, extra_info={"index": 1})
             assert (run(called) if asyncio.iscoroutine(called) else called) == share, truth
+
+
+class Array:
+    """As NumPy's: it has a length, and no truth if it is longer than one."""
+
+    def __init__(self, *items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __iter__(self):
+        return iter(self.items)
+
+    def __bool__(self):
+        raise ValueError("the truth value of an array is ambiguous")
+
+
+def test_a_ground_truth_of_arrays(examples):
+    assert rewards.verl("taco", ECHO, {"inputs": Array("1\n", "2\n"), "outputs": Array("2\n", "4\n")}) == 0.5
+    asserted = {"assert_case": Array(TEST, TEST), "inputs": Array("", ""), "outputs": Array("", "")}
+    assert rewards.verl("taco", IN_PROSE, {**asserted, "private_tests": Array()}) == 1.0
+    with pytest.raises(ValueError, match="^ground_truth.inputs: not run beside assert_case"):
+        rewards.verl("taco", IN_PROSE, {**asserted, "inputs": Array("", "1")})
 
 
 @pytest.mark.parametrize(

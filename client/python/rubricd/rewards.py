@@ -168,17 +168,23 @@ _TRUTH = ("inputs", "outputs", "fn_name", "assert_case")
 _OF_TESTS = re.compile("test|case|input|output|assert|hidden|private|check|judge", re.IGNORECASE)
 
 
+def _has_some(value: Any) -> bool:
+    """Whether VALUE is more than nothing. An array of NumPy's, as parquet files give, has a length and no truth."""
+    return len(value) > 0 if hasattr(value, "__len__") else bool(value)
+
+
 def _check_members(truth: Mapping[str, Any]) -> None:
     """Refuses tests that would not be run: the code would seem to have passed them."""
     for name, value in truth.items():
-        if name not in _TRUTH and _OF_TESTS.search(str(name)) and value:
+        if name not in _TRUTH and _OF_TESTS.search(str(name)) and _has_some(value):
             raise ValueError(f"ground_truth.{name}: it has tests that would not be run: expected only {', '.join(_TRUTH)}")
-    if not truth.get("assert_case"):
+    if not _has_some(truth.get("assert_case")):
         return
     for name in ("inputs", "outputs"):
-        values = truth.get(name)
         # verl wants as many of these as there are assertions, and does not look at them.
-        if values and not (isinstance(values, (list, tuple)) and all(value in ("", None) for value in values)):
+        values = truth.get(name)
+        given = [] if values is None else jobs.items_of(values, f"ground_truth.{name}", "a list")
+        if any(value not in ("", None) for value in given):
             raise ValueError(f"ground_truth.{name}: not run beside assert_case: leave out one of the two")
 
 
@@ -187,7 +193,7 @@ def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str
     if not isinstance(truth, Mapping):
         raise ValueError(f"ground_truth: expected an object, got a {type(truth).__name__}")
     _check_members(truth)
-    if truth.get("assert_case"):
+    if _has_some(truth.get("assert_case")):
         tests = jobs.code_tests(truth["assert_case"], "ground_truth.assert_case")
         return jobs.code(generation=solution, tests=tests, entry_point=truth.get("fn_name"))
     if "inputs" not in truth or "outputs" not in truth:
