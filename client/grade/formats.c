@@ -154,16 +154,16 @@ static bool bears(const json_t *record, const char *name, enum bearing bearing)
     return formats_has(record, name) || (bearing == BEARS_JUDGE && is_said);
 }
 
-/* Finds a member with tests, or with a judge of them, in OBJECT, which no format reads: a list or
- * an object, or a judge that is needed. A text there may be anything. NULL if there is none. */
-static const char *find_inside(const json_t *object, enum bearing *ret)
+/* Returns the name of a member of OBJECT that holds tests or says how to judge; NULL if there is
+ * none. Ignores texts: the format does not read OBJECT, and a text in it may mean anything. */
+static const char *find_inside(const json_t *object)
 {
     json_t *walked = (json_t *)(uintptr_t)object;
     for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
         const char *name = json_object_iter_key(i);
-        *ret = bearing_of(name);
-        if (*ret != BEARS_NOTHING && !json_is_string(json_object_iter_value(i)) &&
-            bears(object, name, *ret))
+        enum bearing bearing = bearing_of(name);
+        if (bearing != BEARS_NOTHING && !json_is_string(json_object_iter_value(i)) &&
+            bears(object, name, bearing))
             return name;
     }
     return NULL;
@@ -201,10 +201,8 @@ int formats_check(const struct data_format *format, const json_t *record, struct
         if (decodes(format, name, n) || is_listed(format->texts, name, n) ||
             is_listed(format->skips, name, n))
             continue;
-        enum bearing bearing;
-        const char *inside = find_inside(json_object_iter_value(i), &bearing);
-        if (!inside)
-            bearing = bearing_of(name);
+        const char *inside = find_inside(json_object_iter_value(i));
+        enum bearing bearing = bearing_of(inside ? inside : name);
         if (bearing == BEARS_NOTHING || (!inside && !bears(record, name, bearing)))
             continue;
         const char *meant = inside ? NULL : meant_by(format, record, name);

@@ -128,47 +128,20 @@ static bool ends_in(const char *name, const char *const *endings, size_t n)
     return false;
 }
 
+/* Whether NAME is that of what Kattis shows of a sample instead of its files. */
+static bool is_shown(const char *name)
+{
+    static const char *const endings[] = {"statement", "download"};
+    return ends_in(name, endings, ARRAY_SIZE(endings));
+}
+
 /* Whether NAME is that of a document, of what comes with one, or of what a build leaves. */
 static bool is_document(const char *name)
 {
     static const char *const endings[] = {
-        "md",
-        "rst",
-        "pdf",
-        "doc",
-        "docx",
-        "odt",
-        "ps",
-        "eps",
-        "tex",
-        "sty",
-        "cls",
-        "css",
-        "png",
-        "jpg",
-        "jpeg",
-        "gif",
-        "svg",
-        "h",
-        "hpp",
-        "exe",
-        "jar",
-        "class",
-        "bat",
-        "cmd",
-        "xml",
-        "html",
-        "htm",
-        "json",
-        "yaml",
-        "yml",
-        "toml",
-        "ini",
-        "desc",
-        "hint",
-        /* What Kattis shows of a sample instead of its files. */
-        "statement",
-        "download",
+        "md",  "rst",  "pdf",  "doc",  "docx", "odt", "ps",   "eps", "tex",  "sty",   "cls", "css",
+        "png", "jpg",  "jpeg", "gif",  "svg",  "h",   "hpp",  "exe", "jar",  "class", "bat", "cmd",
+        "xml", "html", "htm",  "json", "yaml", "yml", "toml", "ini", "desc", "hint",
     };
     static const char *const stems[] = {"README", "LICENSE", "COPYING", "Makefile", "CMakeLists"};
     const char *base = base_of(name);
@@ -176,7 +149,7 @@ static bool is_document(const char *name)
     for (size_t i = 0; i < ARRAY_SIZE(stems); i++)
         if (strlen(stems[i]) == n && strncasecmp(base, stems[i], n) == 0)
             return true;
-    return ends_in(name, endings, ARRAY_SIZE(endings));
+    return is_shown(name) || ends_in(name, endings, ARRAY_SIZE(endings));
 }
 
 static bool is_hidden(const char *name)
@@ -297,13 +270,6 @@ static int take_role(const char *name, unsigned char marks, struct candidate *it
     return 0;
 }
 
-/* Whether NAME is one of what Kattis shows of a sample, beside the files of the sample. */
-static bool is_shown(const char *name)
-{
-    static const char *const endings[] = {"statement", "download"};
-    return ends_in(name, endings, ARRAY_SIZE(endings));
-}
-
 /* Adds a NAME that is not like those of tests. 0 or -ENOMEM. */
 static int add_other(const char *const *names, size_t name, struct candidates *candidates)
 {
@@ -382,17 +348,25 @@ static int compare_candidates(const void *a_, const void *b_)
     return r != 0 ? r : (int)a->role - (int)b->role;
 }
 
-/* Has documents and sources named that form pairs, as in/big.json and out/big.json do: a test may
- * have such names. */
+/* Returns how many of the N ITEMS, sorted by their keys, have the key of the first. */
+static size_t count_same(const struct candidate *items, size_t n)
+{
+    size_t count = 1;
+    while (count < n && strcmp(items[0].key, items[count].key) == 0)
+        count++;
+    return count;
+}
+
+/* Adds the documents and sources that form pairs to those left, so that the user hears of them: a
+ * test may have such names, as in/big.json and out/big.json. */
 static void leave_pairs(struct candidates *candidates)
 {
     const struct candidate *others = candidates->others;
     qsort(candidates->others, candidates->n_others, sizeof(*others), compare_candidates);
-    for (size_t i = 0, end; i < candidates->n_others; i = end) {
-        for (end = i + 1;
-             end < candidates->n_others && strcmp(others[i].key, others[end].key) == 0;)
-            end++;
-        for (size_t k = i; others[i].role != others[end - 1].role && k < end; k++)
+    for (size_t i = 0, count; i < candidates->n_others; i += count) {
+        count = count_same(&others[i], candidates->n_others - i);
+        bool is_pair = others[i].role != others[i + count - 1].role;
+        for (size_t k = i; is_pair && k < i + count; k++)
             candidates->left[candidates->n_left++] = others[k].name;
     }
 }
@@ -458,9 +432,7 @@ static int make_pairs(const char *const *names, const struct candidates *candida
 {
     const struct candidate *items = candidates->items;
     for (size_t i = 0, count; i < candidates->n; i += count) {
-        for (count = 1;
-             i + count < candidates->n && strcmp(items[i].key, items[i + count].key) == 0;)
-            count++;
+        count = count_same(&items[i], candidates->n - i);
         int r = check_group(names, &items[i], count, fault);
         if (r < 0)
             return r;

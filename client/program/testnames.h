@@ -9,8 +9,8 @@
  * in/01.txt and out/01.txt; input/input07.txt and output/output07.txt; test.in.1 and test.out.1.
  * NAME and NAME.a belong together, too, as Polygon exports them: so NAME.a is an expected output
  * even without NAME, and if 01 has its 01.a, 02 beside it is an input. Names of other forms are no
- * tests, nor are sources, documents and hidden files; two sources or documents that would be a pair
- * by their names are told as left out. */
+ * tests, nor are sources, documents and hidden files. If two sources or documents would be a pair
+ * by their names, they are among those left. */
 
 #include "proto/fault.h"
 

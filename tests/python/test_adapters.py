@@ -393,7 +393,7 @@ def test_a_ground_truth_of_arrays(examples):
         ({"inputs": "12", "outputs": ["1", "2"]}, "ground_truth.inputs: expected a list, got '12'"),
         ({"inputs": ["1"], "outputs": {"1": "2"}}, "ground_truth.outputs: expected a list, got {'1': '2'}"),
         ({"inputs": [{"a": 1}], "outputs": ["1"], "fn_name": "f"}, r"ground_truth.inputs\[0\]: expected a list of arguments"),
-        ({"fn_name": 5, "assert_case": {"a": 1}}, "ground_truth.assert_case: expected a text or"),
+        ({"inputs": ['"ab"'], "outputs": [5], "fn_name": 5, "assert_case": {"a": 1}}, "ground_truth.assert_case: expected a text or"),
         ("nonsense", "^ground_truth: not JSON: Expecting value: line 1 column 1"),
         ({"inputs": ["1", "a b"], "outputs": ["1", "2"], "fn_name": "f"}, r"^ground_truth.inputs\[1\]: not JSON: "),
         ({"inputs": ["1"], "outputs": ["["], "fn_name": "f"}, r"^ground_truth.outputs\[0\]: not JSON: "),

@@ -36,7 +36,7 @@ class Cases(unittest.TestCase):
                 wanted = expected[job["id"]]
                 self.assertEqual(found["passed"], wanted["passed"])
                 codes = [mode["code"] for mode in found["failure_modes"]]
-                # What an expected line does not say is not compared.
+                # Compare only what the expected line says.
                 self.assertAlmostEqual(found["score"], wanted.get("score", found["score"]))
                 self.assertEqual(codes, wanted.get("failure_modes", codes))
 

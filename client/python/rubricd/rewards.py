@@ -178,8 +178,10 @@ def _check_members(truth: Mapping[str, Any]) -> None:
     for name, value in truth.items():
         if name not in _TRUTH and _OF_TESTS.search(str(name)) and _has_some(value):
             raise ValueError(f"ground_truth.{name}: it has tests that would not be run: expected only {', '.join(_TRUTH)}")
-    if not _has_some(truth.get("assert_case")):
-        return
+
+
+def _check_placeholders(truth: Mapping[str, Any]) -> None:
+    """Refuses inputs and outputs beside assert_case, which judges alone."""
     for name in ("inputs", "outputs"):
         # verl wants as many of these as there are assertions, and does not look at them.
         values = truth.get(name)
@@ -195,6 +197,7 @@ def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str
     _check_members(truth)
     if _has_some(truth.get("assert_case")):
         tests = jobs.code_tests(truth["assert_case"], "ground_truth.assert_case")
+        _check_placeholders(truth)
         return jobs.code(generation=solution, tests=tests, entry_point=truth.get("fn_name"))
     if "inputs" not in truth or "outputs" not in truth:
         raise ValueError('ground_truth: expected "inputs" and "outputs", or "assert_case"')
