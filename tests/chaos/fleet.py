@@ -42,7 +42,22 @@ BATCHES_AGAIN = 3
 
 
 def ip(*arguments):
-    subprocess.run(["ip", *arguments], check=True, capture_output=True)
+    done = subprocess.run(["ip", *arguments], check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise OSError(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def remove_what_was_left(links, namespaces):
+    """Removes the network of a run that was killed. Raises OSError if one still runs."""
+    left = [name for name in namespaces if Path("/run/netns", name).exists()]
+    if used := [name for name in left if ip("netns", "pids", name).split()]:
+        raise OSError(f"processes run in {', '.join(used)}: another run of this test, or what a killed run left")
+    for link in links:
+        with contextlib.suppress(OSError):
+            ip("link", "del", link)
+    for name in left:
+        ip("netns", "del", name)
 
 
 def wait_for(condition, what, seconds=PATIENCE):
@@ -120,7 +135,7 @@ class Host:
             if name in self.processes:
                 self.end(name, politely=name == "daemon")
         for command in (["link", "del", self.link], ["netns", "del", self.namespace]):
-            with contextlib.suppress(subprocess.CalledProcessError):
+            with contextlib.suppress(OSError):
                 ip(*command)
 
 
@@ -129,21 +144,27 @@ class World:
 
     def __init__(self, place, build, starve):
         self.bridge = "rbchaos"
-        self.hosts = []
         place.chmod(0o755)
+        self.hosts = [Host(number, place, build, starve) for number in range(HOSTS)]
+        self.ctl = build / "client/rubricctl"
+        self.servers = [word for host in self.hosts for word in ("--server", f"nats://{host.address}:4222")]
+        remove_what_was_left([self.bridge, *(host.link for host in self.hosts)], [host.namespace for host in self.hosts])
+        with contextlib.ExitStack() as unfinished:
+            unfinished.callback(self.close)
+            self.begin(starve)
+            unfinished.pop_all()
+
+    def begin(self, starve):
         ip("link", "add", self.bridge, "type", "bridge")
         ip("addr", "add", f"{NET}.1/24", "dev", self.bridge)
         ip("link", "set", self.bridge, "up")
-        for number in range(HOSTS):
-            self.hosts.append(Host(number, place, build, starve))
-            self.hosts[-1].connect(self.bridge)
+        for host in self.hosts:
+            host.connect(self.bridge)
         for host in self.hosts:
             host.start_server()
             host.start_daemon()
             if starve:
                 host.start_starving()
-        self.ctl = build / "client/rubricctl"
-        self.servers = [word for host in self.hosts for word in ("--server", f"nats://{host.address}:4222")]
         wait_for(lambda: self.fleet("init", "--replicas", HOSTS).returncode == 0, "the streams are there")
         wait_for(self.is_current, "the streams are current")
         for host in self.hosts:
@@ -219,7 +240,7 @@ class World:
     def close(self):
         for host in self.hosts:
             host.close()
-        with contextlib.suppress(subprocess.CalledProcessError):
+        with contextlib.suppress(OSError):
             ip("link", "del", self.bridge)
 
 
