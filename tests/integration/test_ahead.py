@@ -73,6 +73,7 @@ def test_a_job_behind_a_slow_one_goes_to_the_slot_that_is_free(start_daemon, ben
             assert client.recv_answer(f"slow-{round}")["score"]["passed"] is True
 
 
+@pytest.mark.long
 def test_endless_quick_jobs_do_not_delay_a_waiting_job(start_daemon, bench, gate):
     """The other slot takes the waiting job next, though a stream of quick jobs never lets it go idle."""
     daemon = start_daemon("daemon.slots=2", READABLE)
