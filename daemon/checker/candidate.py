@@ -313,7 +313,7 @@ def special(value, name, /, *arguments, **keywords):
     return describe.special_method(value, name)(*arguments, **keywords)
 
 
-def derive(name, bases, names, **keywords):
+def derive(name, bases, names, /, **keywords):
     """Makes a class that a class statement of the tests derives from classes here."""
     import types
 

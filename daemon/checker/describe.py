@@ -243,18 +243,25 @@ def _inherited(value):
     return tuple(found[name] for name in sorted(found) if name not in vars(value))
 
 
+# Marks a class whose metaclass is ABCMeta, and which may have others registered as its subclasses.
+ABSTRACT = ("abc",)
+
+
 def class_(value, tells_doc, teller):
     names = (_text(value.__name__), _text(value.__qualname__), _text(vars(value).get("__module__")))
     entries = (_attribute(name, entry) for name, entry in vars(value).items() if type(name) is str)
-    attributes = tuple(entry for entry in entries if entry is not None) + _inherited(value)
+    attributes = tuple(entry for entry in entries if entry is not None)
+    if not is_enumeration(value):  # those of the library are what they are on the other side, too
+        attributes += _inherited(value)
     if teller:
         attributes += (("__annotations__", "a", teller.annotations(vars(value).get("__annotations__"))),)
     own = [one for one in type(value).__mro__ if one is not type and one is not object]
     abc = sys.modules.get("abc")
-    if abc is not None and type(value) is abc.ABCMeta or is_enumeration(value):
+    if is_enumeration(value):
         own = []
+    is_abstract = abc is not None and type(value) is abc.ABCMeta
     specials = tuple({name for one in own for name in vars(one) if name in SPECIALS})
-    more = _more(value, solid_base(value))
+    more = _more(value, solid_base(value)) or (ABSTRACT if is_abstract else None)
     bases = tuple(one for one in value.__bases__)
     doc = _text(value.__doc__) if tells_doc else None
     return ("c", *names, doc, bases, attributes, tuple(sorted(specials)), more)

@@ -80,6 +80,11 @@ def asserts_itself(kind):
     return any(not MOCK_NAMES.isdisjoint(vars(one)) for one in kind.__mro__)
 
 
+def registers(text):
+    """Returns whether the programs in TEXT may say which classes count as subclasses of abstract ones."""
+    return "register" in text or "__subclasshook__" in text
+
+
 # --- annotations -----------------------------------------------------------------------------------
 
 
@@ -98,7 +103,36 @@ def evaluated(source, globals=None, locals=None):
     return eval(code, globals, locals)
 
 
-def guard_annotations():
-    """Has the library's functions that evaluate annotations do so by evaluated()."""
+class CodesNames(dict):
+    """The names in an annotation of the code's."""
+
+    def __init__(self, space, *others):
+        for names in others:
+            self.update(names or ())
+        self.space = space
+
+    def __missing__(self, name):
+        if name in self.space.theirs or name in self.space.hidden:
+            return self.space.fetch(name)
+        raise KeyError(name)
+
+
+# The globals of stand-ins, and of the module that classes of the code say they are of.
+OF_STAND_INS = ("mirrors", "signatures")
+OF_CLASSES = "candidate classes"
+
+
+def guard_annotations(space):
+    """Has the library's functions that evaluate annotations do so by evaluated(): with the names of the code where they
+    are the code's, which the function or the class that the tests have in its place does not have."""
+
+    def evaluate(source, globals=None, locals=None):
+        places = [names for names in (globals, locals) if names]
+        of = [names.get("__name__") for names in places]
+        if any(name in OF_STAND_INS or name == OF_CLASSES for name in of):
+            shown = (names for names, name in zip(places, of) if name not in OF_STAND_INS)
+            globals, locals = {"__builtins__": __builtins__}, CodesNames(space, *shown)
+        return evaluated(source, globals, locals)
+
     for name in ("typing", "inspect"):
-        vars(__import__(name))["eval"] = evaluated
+        vars(__import__(name))["eval"] = evaluate

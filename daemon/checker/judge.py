@@ -335,9 +335,10 @@ class Checker:
             return False
         asked = tuple(names.asked_of(job))
         if self.looks_at_signatures():
-            gates.guard_annotations()
+            gates.guard_annotations(self.space)
         if any(word in f"{job.prelude} {job.code}" for word in signatures.WORDS_OF_CODE):
             self.link.teller = signatures.Teller(self.link.is_theirs)
+        self.link.asks_abstract = gates.registers(f"{job.prelude} {job.code} {job.tests()}")
         if tasks.are_looked_at(f"{job.prelude} {job.code}"):
             self.link.tasks = tasks.Told(self.link.tell_task)
         answer = self.link.ask("load", None, (job.prelude, job.code, asked, self.looks_at_signatures(), self.seed))

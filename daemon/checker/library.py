@@ -142,10 +142,15 @@ def compares_items(value):
     return compares_items_of(type(value))
 
 
+# Classes of collections as which objects of classes that derive from them are compared: by their items, or what they hold.
+BY_ITEMS = ("OrderedDict", "defaultdict", "Counter", "UserDict")
+BY_DATA = {"UserList": list, "UserString": str}
+
+
 def class_of_items(bases):
-    """Returns the dictionary of the library among BASES, as which an object is compared."""
+    """Returns the class of the library among BASES, as which an object is compared."""
     collections = sys.modules.get("collections")
-    known = (collections.OrderedDict, collections.defaultdict, collections.Counter) if collections is not None else ()
+    known = [getattr(collections, name) for name in (*BY_ITEMS, *BY_DATA)] if collections is not None else ()
     return next((one for one in bases if any(one is kind for kind in known)), None)
 
 
@@ -157,7 +162,7 @@ def compare_mapping(kind, name, items, other):
     made = kind() if kind.__name__ != "defaultdict" else {}
     for key, value in pairs:
         made[key] = value
-    return getattr(made, name)(other)
+    return made == other if name == "__eq__" else made != other  # a Counter leaves that to a plain dictionary
 
 
 def compare_items(name, value, other):

@@ -349,7 +349,7 @@ class Link(stand_ins.Makers):
         if base is type and hasattr(type, name):
             return getattr(type, name)(value, *arguments)
         if name == "__eq__" or name == "__ne__":
-            return NotImplemented
+            return NotImplemented if self.is_theirs(arguments[0]) else self.compare_parts(name, value, arguments[0])
         if name == "__hash__":
             return self.Instance.__hash__(value) if isinstance(value, self.Instance) else object.__hash__(value)
         if name == "__bool__":
@@ -372,18 +372,23 @@ class Link(stand_ins.Makers):
         ):
             return library.compare_items(name, value, arguments[0])
         if not self.is_theirs(arguments[0]):
-            return self.compare_mapping(name, value, arguments[0])
+            return self.compare_parts(name, value, arguments[0])
         return self.pure_special(name, function, value, arguments)
 
-    def compare_mapping(self, name, value, other):
-        """Compares a dictionary of the code's, whose class derives from one of the library's, by its items: these the
-        code tells without knowing what they are compared with."""
+    def compare_parts(self, name, value, other):
+        """Compares an object of the code's, whose class derives from a container of the library's, by its parts: these
+        the code tells without knowing what they are compared with."""
         number = self.stand_in_numbers.get(id(value))
         is_made_here = number in self.tainted or number in self.constructed.made
-        if name not in ("__eq__", "__ne__") or not isinstance(other, dict) or is_made_here:
+        is_asked = name in ("__eq__", "__ne__") and isinstance(other, (dict, list, str)) and not is_made_here
+        kind = self.class_of_items(value) if is_asked else None
+        if kind is None:
             return NotImplemented
-        kind = self.class_of_items(value)
-        return NotImplemented if kind is None else library.compare_mapping(kind, name, self.get(value, "items")(), other)
+        plain = library.BY_DATA.get(kind.__name__)
+        if plain is None:
+            return library.compare_mapping(kind, name, self.get(value, "items")(), other)
+        data = self.get(value, "data")
+        return getattr(plain, name)(data, other) if type(data) is plain else NotImplemented
 
     def class_of_items(self, value):
         infos = (self.infos.get(id(one)) for one in type.__dict__["__mro__"].__get__(type(value)))

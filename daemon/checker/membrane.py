@@ -313,8 +313,10 @@ class Space(Conversation):
         """Returns whether an instance of a class that derives from a mirror lives on this side."""
         return self.infos[id(type(value))].is_here
 
-    def metaclass(self, specials, bases):
+    def metaclass(self, specials, bases, more):
         """Returns the metaclass of a mirror: one with the special methods that its class's class has."""
+        if more == describe.ABSTRACT and not self.asks_abstract:
+            specials = ()  # nothing is registered
         if any(classes.is_exception(one) for one in bases):
             # What a test expects, or lets pass, is decided by the classes themselves.
             specials = tuple(name for name in specials if name not in ("__instancecheck__", "__subclasscheck__"))
@@ -360,6 +362,7 @@ class Space(Conversation):
         return made
 
     own_classes = []
+    asks_abstract = False  # which classes are registered as subclasses of abstract ones of the other side
 
     def attribute(self, value, name):
         """An attribute of an instance of a mirror class."""

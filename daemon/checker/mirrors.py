@@ -39,7 +39,7 @@ class Info:
         self.limited = False  # but only those that a function's result needs (plain_methods.py)
         self.is_here = False  # instances live on this side
         self.maker = None  # the stand-in for its __new__
-        self.items = None  # the class of the library by which it is compared: one of mappings
+        self.items = None  # the class of the library by which it is compared
         self.library = None  # module and name of the class of the library that this stands for
 
     def fully_named(self):
@@ -281,8 +281,7 @@ def make_class(space, number, parts):
         add_local_access(space, names, solid)
     if type(more) is tuple and len(more) == 3 and more[0] == "namedtuple" and solid is tuple:
         add_fields(names, more[1], more[2])
-    metaclass = space.metaclass(specials, bases)
-    made = new_class(metaclass, name, bases, names)
+    made = new_class(space.metaclass(specials, bases, more), name, bases, names)
     if "__slots__" in names:
         type.__delattr__(made, "__slots__")  # those of the other side's class are asked for
     space.infos[id(made)] = info
@@ -443,7 +442,10 @@ def add_local_access(space, names, solid):
         def __setattr__(self, name, value):
             space.ask("set", self, (name, value))
 
-        names["__setattr__"] = __setattr__
+        def __delattr__(self, name):
+            space.ask("delete", self, (name,))
+
+        names["__setattr__"], names["__delattr__"] = __setattr__, __delattr__
 
 
 def add_fields(names, fields, defaults):

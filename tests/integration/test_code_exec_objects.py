@@ -2,6 +2,9 @@
 """Objects and exceptions in the tests of a code_exec job, of classes that the prelude, the tests or the
 candidate define. The reference is a single process: each honest program here passes in this process, too."""
 
+import sys
+import types
+
 import pytest
 from conftest import Daemon
 
@@ -254,6 +257,71 @@ HONEST = {
         "n = 'mine'\ndef f(x): return 'mine too'\nassert n == 'mine' and f(1) == 'mine too'",
         "assert n == 'mine' and f(1) == 'mine too' and len(log) == 4",
     ),
+    "words of class statements that are called as Python calls things": (
+        "",
+        "class Plugin:\n    known = {}\n    def __init_subclass__(cls, name=None, bases=(), names=0, **more):\n"
+        "        Plugin.known[name] = (cls.__name__, bases, names)\n",
+        None,
+        "class C(Plugin, name='c', bases=(1,), names=2): pass\nassert Plugin.known == {'c': ('C', (1,), 2)}",
+    ),
+    "attributes of containers and values that are deleted": (
+        "",
+        "class D(dict):\n    def __getattr__(s, k):\n        try: return s[k]\n        except KeyError: raise AttributeError(k)\n"
+        "    def __setattr__(s, k, v): s[k] = v\n    def __delattr__(s, k): del s[k]\n"
+        "class L(list): pass\nclass I(int): pass\ndef with_x(made):\n    made.x = 3\n    return made\n",
+        None,
+        "d = D(a=1, b=2)\nd.c = 3\ndel d.a\nassert d == {'b': 2, 'c': 3} and not hasattr(d, 'a')",
+        "v = with_x(L([1]))\nassert v.x == 3\ndel v.x\nassert not hasattr(v, 'x') and v == [1]",
+        "v = with_x(I(4))\ndel v.x\nassert not hasattr(v, 'x') and v == 4",
+    ),
+    "classes registered as subclasses": (
+        "",
+        "from abc import ABC, ABCMeta\nclass Shape(ABC): pass\n@Shape.register\nclass Square: pass\nclass Other: pass\n"
+        "class Numeric(metaclass=ABCMeta): pass\nNumeric.register(int)\n"
+        "class Duck(ABC):\n    @classmethod\n    def __subclasshook__(cls, kind):\n        return any('quack' in vars(one) for one in kind.__mro__)\n"
+        "class Mallard:\n    def quack(self): return 'quack'\n",
+        None,
+        "assert issubclass(Square, Shape) and isinstance(Square(), Shape)",
+        "assert not isinstance(Other(), Shape) and not issubclass(Other, Shape) and not isinstance(3, Shape)",
+        "Shape.register(Other)\nassert isinstance(Other(), Shape)",
+        "class Own: pass\nassert not isinstance(Own(), Shape)\nShape.register(Own)\nassert isinstance(Own(), Shape) and issubclass(Own, Shape)",
+        "assert isinstance(3, Numeric) and not isinstance('3', Numeric)",
+        "assert isinstance(Mallard(), Duck) and issubclass(Mallard, Duck) and not isinstance(Square(), Duck)",
+    ),
+    "containers of collections that were derived from": (
+        "",
+        "from collections import Counter, OrderedDict, UserDict, UserList, UserString\nclass O(OrderedDict): pass\nclass C(Counter): pass\n"
+        "class U(UserDict):\n    def __setitem__(self, key, value): super().__setitem__(key.upper(), value)\n"
+        "class L(UserList):\n    def doubled(self): return L(2 * one for one in self)\nclass S(UserString): pass\n"
+        "def made(): return [O(a=1), C('aab'), U(a=1), L([1, 2]), S('ab')]\n",
+        None,
+        "assert made() == [{'a': 1}, {'a': 2, 'b': 1}, {'A': 1}, [1, 2], 'ab']",
+        "assert U({'a': 1}) == {'A': 1} and {'A': 1} == U(a=1) and U(a=1) != {'a': 1}",
+        "assert L([1, 6]) == [1, 6] and [1, 6] == L([1, 6]) and L([1, 6]) != [6, 1] and L([1]).doubled() == [2]",
+        "assert S('x') == 'x' and S('x') != 'y' and 'x' == S('x')",
+    ),
+    "type hints that are texts": (
+        "",
+        "from dataclasses import dataclass\nfrom typing import List, Optional\nclass Leaf: pass\n"
+        "class Tree:\n    def grow(self, by: 'Leaf') -> 'Tree': return self\n"
+        "@dataclass\nclass Node:\n    value: int\n    next: 'Optional[Node]' = None\n    all: 'List[Node]' = None\n"
+        "def leaf_of(tree: 'Tree', number: 'int') -> 'Leaf': return Leaf()\n",
+        None,
+        "import typing\nhints = typing.get_type_hints(Tree.grow)\nassert hints['return'] is Tree and hints['by'].__name__ == 'Leaf'",
+        "from typing import get_type_hints, List, Optional\nassert get_type_hints(Node) == {'value': int, 'next': Optional[Node], 'all': List[Node]}",
+        "import typing\nhints = typing.get_type_hints(leaf_of)\nassert hints['tree'] is Tree and hints['number'] is int",
+    ),
+    "arithmetic with members of enumerations": (
+        "",
+        "from enum import Enum, IntEnum, IntFlag, StrEnum, auto\nclass I(IntEnum):\n    A = 1\n    B = 2\n"
+        "class P(IntFlag):\n    R = 4\n    W = 2\n    X = 1\nclass S(StrEnum):\n    RED = auto()\n"
+        "class F(float, Enum):\n    HALF = 0.5\ndef red(): return S.RED\n",
+        None,
+        "assert I.A + 1 == 2 == 3 - I.A and I.B * 2 == 4 and sum(I) == 3 and max(I) == 2 and I.A < 2 and [5, 6][I.A] == 6",
+        "assert P.R | P.W == 6 and 7 & ~P.X == 6 and P.R + 1 == 5",
+        "assert S.RED + '!' == 'red!' and 'a ' + red() == 'a red' and len(red()) == 3 and red().upper() == 'RED'",
+        "assert F.HALF * 2 == 1.0 == F.HALF + F.HALF",
+    ),
     "a prelude that the code goes on with": (
         "def helper(x):\n    return x + 1\n\ndef twice(x):\n    y = helper(x)\n",
         "    return 2 * y\n",
@@ -287,13 +355,14 @@ def test_as_in_one_process(client, name):
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_that_it_is_so_in_one_process(name):
+def test_that_it_is_so_in_one_process(name, monkeypatch):
     prelude, code, entry_point, *targets = HONEST[name]
     joined = prelude + code if code.startswith(" ") else f"{prelude}\n{code}"
-    namespace = {"__name__": "one_process"}
-    exec(joined, namespace)
+    module = types.ModuleType("one_process")
+    monkeypatch.setitem(sys.modules, "one_process", module)  # where classes look for their module
+    exec(joined, vars(module))
     for target in targets:
-        exec(target, namespace)
+        exec(target, vars(module))
 
 
 BOX = '''
@@ -382,6 +451,26 @@ FORGED = {
         "def f(x):\n    '''Fails.'''\n",
         "    e = Own(1)\n    e.is_right = lambda: True\n    raise e",
         "try: f(1)\nexcept Own as e: assert e.is_right()",
+    ),
+    "a container whose comparison says yes": (
+        "",
+        "from collections import UserDict, UserList\nclass L(UserList):\n    def __eq__(self, other): return True\ndef f(x):\n    return L([3])",
+        "assert f(1) == [2]",
+    ),
+    "a dictionary of collections whose comparison says yes": (
+        "",
+        "from collections import OrderedDict\nclass O(OrderedDict):\n    def __eq__(self, other): return True\ndef f(x):\n    return O(a=3)",
+        "assert f(1) == {'a': 2}",
+    ),
+    "a member of an enumeration that adds as it likes": (
+        "",
+        "from enum import IntEnum\nclass I(IntEnum):\n    A = 1\n    def __add__(self, other): return 7\ndef f(x):\n    return I.A",
+        "assert f(1) + 5 == 7",
+    ),
+    "a hint that names something of the tests": (
+        "",
+        "def f(x: 'SECRET'): return x",
+        "import typing\nSECRET = 42\nassert typing.get_type_hints(f)['x'] == 42",
     ),
     "all items and none": (
         "",
