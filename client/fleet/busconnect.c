@@ -3,6 +3,7 @@
 
 #include <linux/limits.h>
 #include <string.h>
+#include <strings.h>
 
 #define CONNECT_MS 5000
 #define RECONNECT_WAIT_MS 250
@@ -13,6 +14,9 @@
 /* A server that reads nothing for so long is lost: the program must not stand still with it. */
 #define WRITE_MS 5000
 #define SECRET_MAX ((size_t)4096)
+#define SERVERS_TEXT_MAX ((size_t)8192)
+#define SERVERS_SEPARATORS ", "
+#define TLS_HEAD "tls://"
 /* Everything is sent again that a lost connection may have lost, so that storing it is a waste. */
 #define RECONNECT_BUFFER (1 << 20)
 
@@ -54,6 +58,42 @@ static int refuse_file(const char *path, natsStatus status, struct fault *fault)
     return r;
 }
 
+/* Appends URL to what OUT has; for messages without the password in it, "nats://ci:***@a:4222". */
+static size_t put_server(const char *url, size_t length, bool is_for_people, char *out, size_t size)
+{
+    const char *host = memrchr(url, '@', length), *head = memmem(url, length, "://", 3);
+    const char *user = head ? head + 3 : url;
+    const char *colon = host && host > user ? memchr(user, ':', (size_t)(host - user)) : NULL;
+    if (!is_for_people || !host || host < user)
+        return (size_t)snprintf(out, size, "%.*s", (int)length, url);
+    /* Without a colon it is a token. */
+    const char *shown = colon ? colon + 1 : user;
+    return (size_t)snprintf(out, size, "%.*s***%.*s", (int)(shown - url), url,
+                            (int)(url + length - host), host);
+}
+
+/* Lists the servers, "nats://a:4222, nats://b:4222": those of the options, or else of NATS_URL. */
+static void list_servers(const struct bus_options *options, bool is_for_people, char *out,
+                         size_t size)
+{
+    const char *from_environment = getenv("NATS_URL");
+    const char *const usual[] = {from_environment && *from_environment ? from_environment
+                                                                       : BUS_SERVER_DEFAULT};
+    const char *const *lists =
+        options->servers.n > 0 ? (const char *const *)options->servers.items : usual;
+    size_t n = MAX(options->servers.n, (size_t)1), used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        for (const char *at = lists[i]; *at;) {
+            size_t length = strcspn(at, SERVERS_SEPARATORS);
+            if (length > 0 && used < size)
+                used += (size_t)snprintf(out + used, size - used, "%s", used > 0 ? ", " : "");
+            if (length > 0 && used < size)
+                used += put_server(at, length, is_for_people, out + used, size - used);
+            at += length + strspn(at + length, SERVERS_SEPARATORS);
+        }
+}
+
 static int set_credentials(natsOptions *nats, const struct bus_options *options,
                            struct fault *fault)
 {
@@ -76,9 +116,24 @@ static int set_credentials(natsOptions *nats, const struct bus_options *options,
         if (r == 0)
             status =
                 natsOptions_SetUserInfo(nats, options->user ? options->user : "rubricd", secret);
+    } else if (options->user) {
+        r = fault_set(fault, "--user: its password is missing: name its file with --password-file");
     }
     explicit_bzero(secret, sizeof(secret));
     return r < 0 || status == NATS_OK ? r : refuse_file(file, status, fault);
+}
+
+/* Whether a server is named by a URL of TLS. The library itself would talk to it without if the
+ * server, or somebody between, asks for no TLS. */
+static bool wants_tls(const struct bus_options *options)
+{
+    char servers[SERVERS_TEXT_MAX], *state = NULL;
+    list_servers(options, false, servers, sizeof(servers));
+    for (char *url = strtok_r(servers, SERVERS_SEPARATORS, &state); url;
+         url = strtok_r(NULL, SERVERS_SEPARATORS, &state))
+        if (strncasecmp(url, TLS_HEAD, strlen(TLS_HEAD)) == 0)
+            return true;
+    return false;
 }
 
 static int set_tls(natsOptions *nats, const struct bus_options *options, struct fault *fault)
@@ -88,7 +143,7 @@ static int set_tls(natsOptions *nats, const struct bus_options *options, struct 
     const char *cert = find_file(options->cert, "nats.cert", cert_path);
     const char *key = find_file(options->key, "nats.key", key_path);
     natsStatus status = NATS_OK;
-    if (!ca && !cert && !key)
+    if (!ca && !cert && !key && !wants_tls(options))
         return 0;
     if (!cert != !key)
         return fault_set(fault, "%s is there without %s", cert ? "--cert" : "--key",
@@ -98,15 +153,6 @@ static int set_tls(natsOptions *nats, const struct bus_options *options, struct 
     if (cert && (status = natsOptions_LoadCertificatesChain(nats, cert, key)) != NATS_OK)
         return refuse_file(cert, status, fault);
     return natsOptions_SetSecure(nats, true) == NATS_OK ? 0 : -ENOMEM;
-}
-
-static natsStatus set_servers(natsOptions *nats, const struct bus_options *options)
-{
-    const char *url = getenv("NATS_URL");
-    if (options->servers.n > 0)
-        return natsOptions_SetServers(nats, (const char **)options->servers.items,
-                                      (int)options->servers.n);
-    return natsOptions_SetURL(nats, url && *url ? url : BUS_SERVER_DEFAULT);
 }
 
 static natsStatus set_behaviour(natsOptions *nats, const struct busconnect_events *events,
@@ -138,17 +184,6 @@ static natsStatus set_behaviour(natsOptions *nats, const struct busconnect_event
     return status == NATS_OK ? natsOptions_SetClosedCB(nats, events->closed, arg) : status;
 }
 
-/* Names the servers for messages: "nats://a:4222, nats://b:4222". */
-static void name_servers(const struct bus_options *options, char *out, size_t size)
-{
-    const char *url = getenv("NATS_URL");
-    size_t used = 0;
-    (void)snprintf(out, size, "%s", url && *url ? url : BUS_SERVER_DEFAULT);
-    for (size_t i = 0; i < options->servers.n && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "",
-                                 options->servers.items[i]);
-}
-
 /* What to do about the failure DETAIL of TLS. */
 static const char *tls_remedy(const char *detail)
 {
@@ -175,7 +210,7 @@ static int explain(const struct bus_options *options, natsStatus status, struct 
     if (!detail || !*detail)
         detail = natsStatus_GetText(status);
     detail = without_place(detail);
-    name_servers(options, servers, sizeof(servers));
+    list_servers(options, true, servers, sizeof(servers));
     if (status == NATS_CONNECTION_AUTH_FAILED) {
         (void)fault_set(fault,
                         "%s: the NATS server refuses the credentials (%s); give others with "
@@ -205,16 +240,32 @@ static int explain(const struct bus_options *options, natsStatus status, struct 
     return -EIO;
 }
 
+static int set_servers(natsOptions *nats, const struct bus_options *options, struct fault *fault)
+{
+    char servers[SERVERS_TEXT_MAX], *state = NULL;
+    const char *urls[BUS_SERVERS_MAX];
+    int n = 0;
+    list_servers(options, false, servers, sizeof(servers));
+    for (char *url = strtok_r(servers, SERVERS_SEPARATORS, &state); url && n < BUS_SERVERS_MAX;
+         url = strtok_r(NULL, SERVERS_SEPARATORS, &state))
+        urls[n++] = url;
+    if (n == 0)
+        return fault_set(fault, "%s: it names no server",
+                         options->servers.n > 0 ? "--server" : "NATS_URL");
+    natsStatus status = natsOptions_SetServers(nats, urls, n);
+    return status == NATS_OK ? 0 : explain(options, status, fault);
+}
+
 int busconnect(const struct bus_options *options, const struct busconnect_events *events, void *arg,
                natsConnection **ret, struct fault *fault)
 {
     natsOptions *nats = NULL;
     natsStatus status = natsOptions_Create(&nats);
-    if (status == NATS_OK)
-        status = set_servers(nats, options);
-    if (status == NATS_OK)
+    int r = status == NATS_OK ? set_servers(nats, options, fault) : 0;
+    if (r == 0 && status == NATS_OK)
         status = set_behaviour(nats, events, arg);
-    int r = status == NATS_OK ? set_credentials(nats, options, fault) : 0;
+    if (r == 0 && status == NATS_OK)
+        r = set_credentials(nats, options, fault);
     if (r == 0 && status == NATS_OK)
         r = set_tls(nats, options, fault);
     if (r == 0 && status == NATS_OK)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #define BUS_FLEET_DEFAULT "rubricd"
+#define BUS_SERVERS_MAX 32
 #define BUS_SERVER_DEFAULT "nats://127.0.0.1:4222"
 
 /* Where the server is, and what it is shown. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
-#define SERVERS_MAX 32
-
 const struct option_spec fleet_options[FLEET_OPTIONS] = {
     {
         .name = "server",
         .argument = "URL",
         .kind = OPTION_LIST,
-        .max = SERVERS_MAX,
+        .max = BUS_SERVERS_MAX,
         .offset = offsetof(struct fleet_globals, bus.servers),
-        .help = "a NATS server, nats://HOST:PORT or tls://HOST:PORT; may be repeated (default: "
-                "$NATS_URL, or else " BUS_SERVER_DEFAULT ")",
+        .help =
+            "a NATS server, nats://HOST:PORT, or tls://HOST:PORT to talk to it with TLS alone; "
+            "may be repeated (default: $NATS_URL, a list with commas, or else " BUS_SERVER_DEFAULT
+            ")",
     },
     {
         .name = "fleet",

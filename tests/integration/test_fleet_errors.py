@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What people read when something of a fleet is missing, refused, full or slow; and that nothing is lost by it."""
 
+import contextlib
+import os
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 
 import pytest
 from conftest import DEADLINE, RUBRICCTL, wait_until
@@ -223,6 +227,65 @@ def test_tls(start_server, tmp_path):
     done = run("init", "--server", url, "--ca", tmp_path / "ca.pem")
     assert done.returncode == 3
     assert "no TLS with the NATS server: " in done.stderr and "expired" in done.stderr, done.stderr
+
+
+@pytest.fixture(name="listener")
+def make_listener():
+    """A server that asks for no TLS, and keeps what it is sent first."""
+    said = b'INFO {"server_id":"X","version":"2.9.10","proto":1,"headers":true,"max_payload":1048576,"auth_required":true}\r\n'
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        heard = []
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    client, _ = server.accept()
+                    with client, contextlib.suppress(ConnectionError):
+                        client.settimeout(DEADLINE)
+                        client.sendall(said)
+                        heard.append(client.recv(4096))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1], heard
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(DEADLINE)
+
+
+@pytest.mark.parametrize("from_environment", [False, True], ids=["option", "NATS_URL"])
+def test_no_password_without_tls(listener, tmp_path, from_environment):
+    """A URL of TLS means TLS, whatever the server says: nothing is sent in clear."""
+    port, heard = listener
+    (tmp_path / "password").write_text("secret-word\n")
+    named = [] if from_environment else ["--server", f"tls://127.0.0.1:{port}"]
+    env = {**os.environ, "NATS_URL": f"tls://127.0.0.1:{port}"} if from_environment else None
+    done = run("status", *named, "--user", "ci", "--password-file", tmp_path / "password", env=env)
+    assert done.returncode == 3 and "no TLS with the NATS server: " in done.stderr, done.stderr
+    assert b"secret-word" not in b"".join(heard) and "secret-word" not in done.stderr
+    done = run("status", "--server", f"nats://127.0.0.1:{port}", "--user", "ci", "--password-file", tmp_path / "password")
+    assert done.returncode == 3 and b"secret-word" in b"".join(heard), "the listener can hear it"
+
+
+@pytest.mark.parametrize(
+    "arguments, nats_url, message",
+    [
+        (["--server", ""], None, "--server: it names no server"),
+        ([], " , ", "NATS_URL: it names no server"),
+        (["--user", "ci"], None, "--user: its password is missing: name its file with --password-file"),
+        ([], "nats://ci:secret@127.0.0.1:1,nats://token@127.0.0.1:2",
+         "no NATS server at nats://ci:***@127.0.0.1:1, nats://***@127.0.0.1:2: start one"),
+    ],
+)  # fmt: skip
+def test_servers_and_accounts_that_cannot_be_used(arguments, nats_url, message):
+    env = {**os.environ, "NATS_URL": nats_url} if nats_url else None
+    done = run("status", *arguments, env=env)
+    assert done.returncode == 3 and done.stderr.startswith(f"rubricctl: {message}"), done.stderr
+
+
+def test_several_servers_in_the_environment(start_server):
+    server = start_server()
+    done = run("init", env={**os.environ, "NATS_URL": f"{NOWHERE},{server.url}"})
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_server_that_does_not_greet(start_server):
