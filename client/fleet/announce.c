@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "announce.h"
 
+#include "names.h"
+
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -65,4 +67,18 @@ json_t *announce_make(const char *name, const struct lane *const *lanes, size_t 
         "isolation", isolation_of(first), "languages", languages_of(first), "limits",
         json_object_get(about, "limits"), "interpreter", json_object_get(about, "interpreter"),
         "max_frame", (json_int_t)first->session.max_frame, "rate", counts->rate);
+}
+
+void announce_stop(struct bus *bus, const char *name)
+{
+    char subject[NAMES_SUBJECT_SIZE], text[256];
+    (void)snprintf(subject, sizeof(subject), "%s.hosts.%s", bus_fleet(bus), name);
+    int n = snprintf(text, sizeof(text),
+                     "{\"worker\":\"%s\",\"slots\":0,\"daemons\":[],\"stopped\":true}", name);
+    (void)bus_publish(bus, subject, NULL, text, (size_t)n);
+}
+
+bool announce_has_stopped(const json_t *about)
+{
+    return json_is_true(json_object_get(about, "stopped"));
 }

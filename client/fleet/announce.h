@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a worker says of itself in the stream of hosts, every few seconds. Pure. */
+/* What a worker says of itself in the stream of hosts, every few seconds, and at last that it has
+ * been told to stop: who was there is forgotten only after a while. */
 
+#include "bus.h"
 #include "lane.h"
 
 struct announce_counts {
@@ -15,3 +17,10 @@ struct announce_counts {
  * yet, or memory ran out. */
 json_t *announce_make(const char *name, const struct lane *const *lanes, size_t n,
                       const struct announce_counts *counts, int64_t uptime_ms);
+
+/* Announces on BUS that the worker NAME takes no more jobs. Once: if that is lost, the others
+ * forget it as they forget one that was killed. */
+void announce_stop(struct bus *bus, const char *name);
+
+/* Whether ABOUT, an announcement, is by a worker that has stopped. */
+bool announce_has_stopped(const json_t *about);

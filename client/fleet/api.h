@@ -9,13 +9,14 @@
 #include <jansson.h>
 
 /* Headers of jobs and results. */
-#define API_DIGEST "Rubricd-Digest"   /* SHA-256 of the job that this is, or is the result of */
-#define API_BODY "Rubricd-Body"       /* the body is not here but in the inputs: "HEX CHUNKS" */
-#define API_TESTS "Rubricd-Tests"     /* the tests that the job names are in the inputs, as above */
-#define API_BENCH "Rubricd-Bench"     /* the rubric that the job is to have: "DIGEST TASK_CLASS" */
-#define API_TYPE "Rubricd-Type"       /* of a result: "result" or "error" */
-#define API_HOST "Rubricd-Host"       /* of a result: the worker */
-#define API_STARVED "Rubricd-Starved" /* of a job: "keep" its answer even if it got no CPU */
+#define API_DIGEST "Rubricd-Digest" /* SHA-256 of the job that this is, or is the result of */
+#define API_BODY "Rubricd-Body"     /* the body is not here but in the inputs: "HEX CHUNKS" */
+#define API_TESTS "Rubricd-Tests"   /* the tests that the job names are in the inputs, as above */
+#define API_BENCH "Rubricd-Bench"   /* the rubric that the job is to have: "DIGEST TASK_CLASS" */
+#define API_TYPE "Rubricd-Type"     /* of a result: "result" or "error" */
+#define API_HOST "Rubricd-Host"     /* of a result: the worker */
+#define API_ISOLATION "Rubricd-Isolation"   /* of a result: the digest of the job's confinement */
+#define API_STARVED "Rubricd-Starved"       /* of a job: "keep" its answer even if it got no CPU */
 #define API_SUBMISSION "Rubricd-Submission" /* of a job: the number by which it is taken back */
 #define API_EXPECT "Nats-Expected-Last-Subject-Sequence"
 #define API_ID "Nats-Msg-Id"

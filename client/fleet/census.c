@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "census.h"
 
+#include "announce.h"
 #include "names.h"
 
 #include "client/terminal/text.h"
@@ -41,6 +42,11 @@ static void on_announced(void *arg, natsMsg *message)
     if (json_read_object(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), &about,
                          &fault) < 0)
         return;
+    if (announce_has_stopped(about)) {
+        (void)json_object_del(census->hosts, worker);
+        json_decref(about);
+        return;
+    }
     census->first_ms = MIN(census->first_ms, now);
     (void)json_object_set_new(census->hosts, worker,
                               json_pack("{s:o,s:I}", "about", about, "seen_ms", (json_int_t)now));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "front.h"
 
+#include "feeds.h"
 #include "frontconsumers.h"
 #include "frontputs.h"
 #include "suited.h"
@@ -33,6 +34,7 @@ struct front {
     struct suited suited;
     bool is_ready; /* has read the results that were there */
     bool is_broken;
+    char other[80];       /* isolation of a verdict that was there and is not that of the run; "" */
     struct idmap results; /* by token */
     void *jobs;           /* tsearch(): struct runjob by token */
     size_t n_jobs;
@@ -110,6 +112,9 @@ static void on_cleared(struct runjob *job)
     uint64_t *value = idmap_find(&front->results, job->token, strlen(job->token));
     if (value)
         *value = 0;
+    /* Another command may use the run; when that ends it takes away a consumer that has nothing at
+     * that moment. */
+    front->again_ms = MIN(front->again_ms, monotonic_ms() + AGAIN_SOON_MS);
 }
 
 static const struct runjob_ops job_ops = {on_answered, on_failed, on_cleared};
@@ -138,13 +143,35 @@ static bool note_result(struct front *front, natsMsg *message, uint64_t seq)
 
 static void on_known(void *arg, natsMsg *message, uint64_t seq)
 {
-    (void)note_result(arg, message, seq);
+    struct front *front = arg;
+    const char *isolation = api_header(message, API_ISOLATION);
+    (void)note_result(front, message, seq);
+    if (isolation && strcmp(front->options.digest, FEEDS_ANY) != 0 &&
+        strcmp(front->options.digest, isolation) != 0)
+        (void)snprintf(front->other, sizeof(front->other), "%s", isolation);
+}
+
+/* Tells the client why it is not served. */
+static void refuse_run(struct front *front)
+{
+    struct fault why = FAULT_NULL;
+    (void)fault_set(&why,
+                    "run %s has results of jobs that ran with the isolation %.12s..., and the "
+                    "daemons have %.12s... now, because a configuration or a version has changed: "
+                    "change it back, give the jobs a run of another name, or give --mix to have "
+                    "scores that are not comparable",
+                    front->options.run, front->other, front->options.digest);
+    send_json(front,
+              json_pack("{s:s,s:s,s:s}", "type", "bye", "reason", "mixed", "message", why.text));
+    front->is_broken = true;
 }
 
 static void on_ready(void *arg)
 {
     struct front *front = arg;
     front->is_ready = true;
+    if (*front->other)
+        refuse_run(front);
 }
 
 static void on_result(void *arg, natsMsg *message, uint64_t seq)
@@ -171,12 +198,28 @@ static void on_mark(void *arg, natsMsg *message)
 
 /* --- from the client ---------------------------------------------------------------------- */
 
+/* Digests what of FIELDS a verdict depends on: not when the job has its turn, nor where the rubric
+ * lies here whose content the job names. 0 or -ENOMEM. */
+static int digest_job(const json_t *fields, struct runjob *job)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    _cleanup_json_ json_t *judged = json_copy((json_t *)(uintptr_t)fields);
+    (void)json_object_del(judged, "priority");
+    if (*job->bench)
+        (void)json_object_del(judged, "bench_root");
+    int r = judged ? json_print(judged, &text) : -ENOMEM;
+    if (r == 0)
+        (void)SHA256Data((const uint8_t *)text.data, text.length, job->digest);
+    return r;
+}
+
 static int fill_job(struct front *front, const json_t *fields, struct runjob *job)
 {
     int r = json_print(fields, &job->body);
+    if (r == 0)
+        r = digest_job(fields, job);
     if (r < 0)
         return r;
-    (void)SHA256Data((const uint8_t *)job->body.data, job->body.length, job->digest);
     uint64_t *known = idmap_find(&front->results, job->token, strlen(job->token));
     if (known && *known != 0) {
         job->known_seq = *known >> 1;
@@ -449,7 +492,7 @@ short front_events(const struct front *front)
 int64_t front_pump(struct front *front, short revents, int64_t now)
 {
     frames_pump(&front->frames, revents);
-    if (front->is_ready)
+    if (front->is_ready && !front->is_broken)
         take_frames(front);
     send_again(front, now);
     int64_t due = suited_check(&front->suited, front->n_jobs > 0, now);
@@ -458,7 +501,7 @@ int64_t front_pump(struct front *front, short revents, int64_t now)
 
 bool front_is_over(const struct front *front)
 {
-    return front->is_broken || front->frames.is_gone ||
+    return front->frames.is_gone || (front->is_broken && frames_unsent(&front->frames) == 0) ||
            (front->frames.read_ended && front->n_jobs == 0 && frames_unsent(&front->frames) == 0);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "hosts.h"
 
+#include "announce.h"
 #include "names.h"
 
 #include "proto/json.h"
@@ -24,8 +25,11 @@ static int add_host(jsCtx *js, const char *stream, const char *subject, json_t *
     if (status != NATS_OK)
         return -EIO;
     if (json_read_object(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), &host,
-                         &fault) == 0)
-        (void)json_array_append_new(hosts, host);
+                         &fault) == 0) {
+        if (!announce_has_stopped(host))
+            (void)json_array_append(hosts, host);
+        json_decref(host);
+    }
     natsMsg_Destroy(message);
     return 0;
 }

@@ -25,10 +25,13 @@ int marks_read(const char *text, size_t n, uint64_t seq, struct mark *ret)
     _cleanup_json_ json_t *object = NULL;
     struct fault fault = FAULT_NULL;
     const json_t *ours = NULL;
-    if (json_read_object(text, n, &object, &fault) == 0 &&
-        (uint64_t)json_integer_value(json_object_get(object, "seq")) == seq)
+    uint64_t its_seq = 0;
+    if (json_read_object(text, n, &object, &fault) == 0)
+        its_seq = (uint64_t)MAX(json_integer_value(json_object_get(object, "seq")), (json_int_t)0);
+    if (its_seq >= seq)
         ours = object;
-    struct mark mark = {.starts = entries_of(ours, "starts"),
+    struct mark mark = {.seq = MAX(its_seq, seq),
+                        .starts = entries_of(ours, "starts"),
                         .starved = entries_of(ours, "starved")};
     json_int_t n_without = json_integer_value(json_object_get(ours, "without_rubric"));
     mark.without_rubric = (uint64_t)MAX(n_without, (json_int_t)0);
@@ -77,10 +80,10 @@ bool marks_has_worker(const json_t *entries, const char *worker)
     return false;
 }
 
-int marks_print(uint64_t seq, const struct mark *mark, struct bytes *ret)
+int marks_print(const struct mark *mark, struct bytes *ret)
 {
     _cleanup_json_ json_t *object =
-        json_pack("{s:I,s:O}", "seq", (json_int_t)seq, "starts", mark->starts);
+        json_pack("{s:I,s:O}", "seq", (json_int_t)mark->seq, "starts", mark->starts);
     if (object && json_array_size(mark->starved) > 0 &&
         json_object_set(object, "starved", mark->starved) < 0)
         return -ENOMEM;

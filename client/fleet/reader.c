@@ -61,8 +61,11 @@ static bool on_created(void *arg, natsMsg *reply)
     const json_t *error = json_object_get(object, "error");
     if (!name) {
         const char *why = json_string_value(json_object_get(error, "description"));
-        bus_complain(reader->bus, "the results cannot be read: %s; trying again",
-                     why ? why : "no reason given");
+        bus_complain(reader->bus, "the results cannot be read: %s%s; trying again",
+                     why ? why : "no reason given",
+                     json_integer_value(json_object_get(error, "err_code")) == JSStreamNotFoundErr
+                         ? " (run `rubricctl fleet init`)"
+                         : "");
         return true;
     }
     reader->request = 0;
@@ -114,8 +117,10 @@ static void on_message(void *arg, natsMsg *message)
         reader->silence_ms = now + SILENCE_MS;
         if (status == 408) /* the request is over */
             reader->asked = 0;
-        else if (status >= 400)
-            reader->silence_ms = now; /* the consumer is gone */
+        /* What was there when the index began may have been removed meanwhile, so that none comes
+         * as the last: a new consumer says how much is left. */
+        if (status >= 400 && (status != 408 || !reader->indexed))
+            reader->silence_ms = now; /* or the consumer is gone */
         return;
     }
     /* What an earlier consumer still sends would be wrong: that of the index has no bodies. */

@@ -11,6 +11,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* A job runs again so often because a part of its result was lost. */
+#define LOST_MAX 3
+
 _unused_ static bool may_follow(enum runjob_state from, enum runjob_state to)
 {
 #define TO(state) (1U << (state))
@@ -26,7 +29,7 @@ _unused_ static bool may_follow(enum runjob_state from, enum runjob_state to)
             TO(RUNJOB_QUEUED) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
         [RUNJOB_QUEUED] =
             TO(RUNJOB_LOOKING) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
-        [RUNJOB_READING] = TO(RUNJOB_OVER),
+        [RUNJOB_READING] = TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
     };
 #undef TO
     return next[from] >> to & 1;
@@ -170,7 +173,7 @@ static void settle(struct runjob *job, uint64_t seq)
     runjob_enter(job, RUNJOB_QUEUED);
     job->queued_ms = monotonic_ms();
     job->queued_seq = seq;
-    job->is_again = false;
+    job->is_again = job->is_displaced = false;
     job->floor = 0;
     if (job->is_cancelled)
         runjob_withdraw(job);
@@ -187,6 +190,9 @@ static bool on_sent(void *arg, natsMsg *reply)
         (void)snprintf(job->why, sizeof(job->why), "%.127s", answer.text);
         return true;
     }
+    /* The result of the other job has come, so that its message will go in a moment. */
+    if (answer.outcome == API_EXISTS && job->is_displaced && !job->is_cancelled)
+        return true;
     job->request = 0;
     if (answer.outcome == API_TOO_LARGE) {
         ask_bound(job);
@@ -306,20 +312,27 @@ static void on_read(void *arg, struct bytes *text, const char *why)
 {
     struct runjob *job = arg;
     job->blob = blob_free(job->blob);
+    if (why && job->lost++ < LOST_MAX) {
+        complain("run %s: %s is queued again: the NATS server has lost a part of its result",
+                 job->run, job->token);
+        clear(job);
+        return;
+    }
     if (why) {
-        fail(job, "internal", why);
+        fail(job, "internal", "the NATS server has lost a part of the result again and again");
         return;
     }
     runjob_enter(job, RUNJOB_OVER);
     job->ops->answered(job, text);
 }
 
-/* Passes the answer in MESSAGE on. */
-static void pass_on(struct runjob *job, natsMsg *message)
+/* Passes the answer in MESSAGE on, which is number SEQ of the results. */
+static void pass_on(struct runjob *job, natsMsg *message, uint64_t seq)
 {
     const char *ref = api_header(message, API_BODY);
     if (ref) {
         runjob_enter(job, RUNJOB_READING);
+        job->known_seq = seq;
         job->blob = blob_down(job->bus, ref, on_read, job);
         if (!job->blob)
             fail(job, "internal", "the reference of a result is malformed");
@@ -350,7 +363,7 @@ static bool on_found(void *arg, natsMsg *reply)
     if (api_sequence(reply) == 0) {
         queue(job); /* it has become too old; or nobody has stored one yet */
     } else if (is_of(job, reply)) {
-        pass_on(job, reply);
+        pass_on(job, reply, api_sequence(reply));
     } else {
         job->known_seq = api_sequence(reply);
         clear(job);
@@ -399,9 +412,15 @@ bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq)
     bus_forget(job->bus, job->request);
     job->request = 0;
     if (is_of(job, message)) {
-        pass_on(job, message);
+        pass_on(job, message, seq);
         return true;
     }
+    job->is_displaced = true;
+    bus_complain(job->bus,
+                 "run %s: a result of %s came that is of another job of that id; it is "
+                 "deleted, and the job queued again. Either the other job was in the queue "
+                 "before, or another command uses the run: give each a run of its own (--run)",
+                 job->run, job->token);
     job->known_seq = seq;
     clear(job);
     return false;

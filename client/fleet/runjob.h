@@ -4,7 +4,8 @@
  *
  * Theory of operation. runjob_enter() alone changes the state. A job whose verdict an earlier
  * client of the run has left in the stream of results is answered with that. A stored error, or an
- * answer to another job of the same id, is deleted first, and the job is queued anew. */
+ * answer to another job of the same id, is deleted first, and the job is queued anew. So is a
+ * result whose chunks the server has lost. */
 
 #include "blobs.h"
 #include "cancels.h"
@@ -50,9 +51,11 @@ struct runjob {
     char bench[FRONTBENCHES_NAME_SIZE]; /* the rubric that it is to have; "": none is named */
     uint64_t job_no;
     uint64_t known_seq;    /* the result that is there; 0: none */
+    unsigned lost;         /* how often a result was there in part, and had to go */
     bool is_known_verdict; /* it is no error */
     bool is_started, is_cancelled;
     bool is_again;      /* it was in the queue before; set until the queue has it */
+    bool is_displaced;  /* another job of its id was in its place; set until the queue has it */
     uint64_t floor;     /* of the consumer, while its message is looked for; 0 */
     bool keeps_starved; /* its answer counts although it got no CPU */
     enum runjob_state state;

@@ -41,7 +41,7 @@ static const char of_batch[] =
 
 static const char batch_examples[] =
     "  rubricctl fleet batch -b /srv/bench -o scores.jsonl jobs.jsonl\n"
-    "  rubricctl fleet batch --run tuesday --jobs 20000 -o scores.jsonl jobs.jsonl\n"
+    "  rubricctl fleet batch --run tuesday --jobs 4000 -o scores.jsonl jobs.jsonl\n"
     "  rubricctl fleet batch --run tuesday --resume -o scores.jsonl jobs.jsonl\n";
 
 struct command fleet_batch(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "suited.h"
 
+#include "announce.h"
 #include "feeds.h"
 
 #include "client/terminal/text.h"
@@ -31,7 +32,8 @@ static void on_announcement(void *arg, natsMsg *message)
     _cleanup_json_ json_t *host = NULL;
     struct fault fault = FAULT_NULL;
     if (json_read_object(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), &host,
-                         &fault) < 0)
+                         &fault) < 0 ||
+        announce_has_stopped(host))
         return;
     const char *worker = json_string_value(json_object_get(host, "worker"));
     suited->seen_ms = monotonic_ms();

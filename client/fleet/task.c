@@ -109,13 +109,15 @@ static bool on_published(void *arg, natsMsg *reply)
 static void send_result(struct task *task)
 {
     char subject[NAMES_SUBJECT_SIZE];
-    struct header headers[6];
+    struct header headers[7];
     size_t n = 0;
     names_of_run(bus_fleet(task->bus), STREAM_RESULTS, task->names.run, task->names.token, subject);
     headers[n++] = (struct header){API_TYPE, task->result_is_error ? "error" : "result"};
     headers[n++] = (struct header){API_HOST, task->worker};
     if (task->digest)
         headers[n++] = (struct header){API_DIGEST, task->digest};
+    if (!task->result_is_error && *task->isolation)
+        headers[n++] = (struct header){API_ISOLATION, task->isolation};
     if (task->result_ref)
         headers[n++] = (struct header){API_BODY, task->result_ref};
     headers[n] = (struct header){NULL, NULL};
@@ -263,9 +265,30 @@ static void starve(struct task *task)
     taskmark_starve(task);
 }
 
+/* Whether the daemon has confined the job otherwise than its run wants it: it was reloaded after
+ * the job was asked for. */
+static bool is_of_other_isolation(const struct task *task, const char *isolation)
+{
+    return isolation && strcmp(task->isolation, FEEDS_ANY) != 0 &&
+           strcmp(task->isolation, isolation) != 0;
+}
+
+/* Hands the job back to daemons that confine it as its run wants it. */
+static void leave_to_others(struct task *task, const char *isolation)
+{
+    bus_complain(task->bus,
+                 "job %s of run %s ran with the isolation %.12s..., since the daemon was reloaded; "
+                 "its run wants %.12s...: it is handed back, and its result dropped",
+                 task->id.data, task->names.run, isolation, task->isolation);
+    (void)lane_ask_status(task->lane); /* before more jobs are asked for */
+    hand_back(task);
+}
+
 static void on_answered(struct lane_job *job, struct message *message)
 {
     struct task *task = container_of(job, struct task, job);
+    const char *isolation =
+        json_string_value(json_object_get(json_object_get(message->object, "isolation"), "digest"));
     const char *code = message->type == MESSAGE_ERROR ? message_text(message, "code") : "";
     char why[FAULT_MAX];
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
@@ -274,6 +297,8 @@ static void on_answered(struct lane_job *job, struct message *message)
         task_settle(task, "+TERM", TASK_CANCELLED);
     } else if ((task->is_unwanted && was_ended) || strcmp(code, "draining") == 0) {
         hand_back(task);
+    } else if (is_of_other_isolation(task, isolation)) {
+        leave_to_others(task, isolation);
     } else if (lacks_tests(task, message)) {
         fetch(task);
     } else if (taskbench_lacks(&task->bench, message)) {
@@ -284,6 +309,7 @@ static void on_answered(struct lane_job *job, struct message *message)
         starve(task);
     } else if (taskresult_restore(message, task->job.id, &task->id, &text) == 0 &&
                taskresult_label(&text, task->worker, task->mark.starved, task->beside) == 0) {
+        (void)snprintf(task->isolation, sizeof(task->isolation), "%s", isolation ? isolation : "");
         publish(task, &text, message->type == MESSAGE_ERROR);
     } else {
         task_settle(task, "-NAK", TASK_BACK); /* out of memory: it counts as a start */
@@ -448,6 +474,7 @@ struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
     task->ack_wait_ms = feed->ack_wait_ms;
     task->progress_ms = now + task->ack_wait_ms / PROGRESS_PART;
     task->back = "-NAK";
+    (void)snprintf(task->isolation, sizeof(task->isolation), "%s", feed->digest);
     task->bench.lock = -1;
     make_nonce(task->nonce);
     if (!api_read_delivery(natsMsg_GetReply(message), &task->delivery) ||

@@ -64,6 +64,8 @@ struct task {
     struct api_delivery delivery;
     struct bytes body;
     char *digest, *body_ref, *tests_ref; /* may be NULL */
+    char isolation[80]; /* digest of the one that the run wants, or FEEDS_ANY; of the one that the
+                           answer had, once it is there */
     struct tests tests;
     char nonce[24];   /* of its start */
     struct mark mark; /* as stored, with our start once it is there; empty: not read */

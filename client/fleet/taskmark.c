@@ -27,7 +27,7 @@ static void send_mark(struct task *task, bus_reply *reply)
     const struct header headers[] = {{API_EXPECT, expected}, {NULL, NULL}};
     names_of_run(bus_fleet(task->bus), STREAM_MARKS, task->names.run, task->names.token, subject);
     (void)snprintf(expected, sizeof(expected), "%" PRIu64, task->mark_seq);
-    if (marks_print(task->delivery.stream_seq, &task->mark, &text) == 0)
+    if (marks_print(&task->mark, &text) == 0)
         task->request =
             bus_request(task->bus, subject, headers, text.data, text.length, reply, task);
 }

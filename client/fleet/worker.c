@@ -290,7 +290,7 @@ static void announce(struct worker *worker, int64_t now)
 static void on_ask(void *arg, natsMsg *message)
 {
     struct worker *worker = arg;
-    if (tell_is_announce(message))
+    if (tell_is_announce(message) && !worker->stopping)
         worker->announce_ms = 0;
     for (size_t i = 0; i < worker->n_lanes; i++)
         tell_answer(&worker->lanes[i].tell, message);
@@ -312,6 +312,8 @@ static void begin_to_stop(struct worker *worker, int64_t now)
     else
         worker->stop_ms = now + STOP_MS;
     worker->stopping = true;
+    worker->announce_ms = INT64_MAX;
+    announce_stop(worker->bus, worker->name);
     (void)sd_notify(0, "STOPPING=1");
     forget_pulls(worker);
     LIST_FOREACH(task, &worker->tasks, link)

@@ -27,7 +27,7 @@ static void test_starts_and_their_ends(void **state)
     assert_int_equal(marks_add(mark.starts, "b", "n2"), 0);
     assert_int_equal(marks_find(mark.starts, "n2"), 1);
     assert_int_equal(marks_find(mark.starts, "n3"), -ENOENT);
-    assert_int_equal(marks_print(7, &mark, &text), 0);
+    assert_int_equal(marks_print(&mark, &text), 0);
     assert_null(strstr(text.data, "starved"));
 
     _cleanup_mark_ struct mark again = read_mark(text.data, 7);
@@ -45,7 +45,7 @@ static void test_where_it_starved(void **state)
     _cleanup_mark_ struct mark mark = read_mark("{\"seq\":7,\"starts\":[]}", 7);
     assert_int_equal(json_array_size(mark.starved), 0);
     assert_int_equal(marks_add(mark.starved, "a", "n1"), 0);
-    assert_int_equal(marks_print(7, &mark, &text), 0);
+    assert_int_equal(marks_print(&mark, &text), 0);
 
     _cleanup_mark_ struct mark again = read_mark(text.data, 7), other = read_mark(text.data, 8);
     assert_true(marks_has_worker(again.starved, "a"));
@@ -60,10 +60,10 @@ static void test_how_often_its_rubric_was_lacking(void **state)
     _cleanup_bytes_ struct bytes none = BYTES_NULL, text = BYTES_NULL;
     (void)state;
     _cleanup_mark_ struct mark mark = read_mark("{\"seq\":7,\"starts\":[]}", 7);
-    assert_int_equal(marks_print(7, &mark, &none), 0);
+    assert_int_equal(marks_print(&mark, &none), 0);
     assert_null(strstr(none.data, "without_rubric"));
     mark.without_rubric = 19;
-    assert_int_equal(marks_print(7, &mark, &text), 0);
+    assert_int_equal(marks_print(&mark, &text), 0);
     _cleanup_mark_ struct mark again = read_mark(text.data, 7), other = read_mark(text.data, 8);
     _cleanup_mark_ struct mark wrong = read_mark("{\"seq\":7,\"without_rubric\":-3}", 7);
     assert_int_equal(again.without_rubric, 19);
@@ -71,11 +71,11 @@ static void test_how_often_its_rubric_was_lacking(void **state)
     assert_int_equal(wrong.without_rubric, 0);
 }
 
-/* What another message of the queue has left counts for nothing, nor does what is no mark. */
+/* What an earlier message of the queue has left counts for nothing, nor does what is no mark. */
 static void test_marks_of_something_else(void **state)
 {
     static const char *const none[] = {
-        ("{\"seq\":8,\"starts\":[{\"worker\":\"a\",\"nonce\":\"n\"}],"
+        ("{\"seq\":6,\"starts\":[{\"worker\":\"a\",\"nonce\":\"n\"}],"
          "\"starved\":[{\"worker\":\"a\",\"nonce\":\"n\"}]}"),
         "{\"seq\":7}",
         "{\"seq\":7,\"starts\":3,\"starved\":{}}",
@@ -86,7 +86,28 @@ static void test_marks_of_something_else(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
         _cleanup_mark_ struct mark mark = read_mark(none[i], 7);
         assert_int_equal(json_array_size(mark.starts) + json_array_size(mark.starved), 0);
+        assert_int_equal(mark.seq, 7);
     }
+}
+
+/* With two messages of a job in the queue, each is delivered again while the other's mark is there:
+ * the starts of both count, or none would ever be the last. */
+static void test_two_messages_of_a_job(void **state)
+{
+    static const uint64_t delivered[] = {7, 8, 7, 8};
+    char nonce[2] = "0";
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(delivered); i++, nonce[0]++) {
+        _cleanup_mark_ struct mark mark = read_mark(text.data ? text.data : "", delivered[i]);
+        assert_true(json_array_size(mark.starts) < MARKS_STARTS_MAX);
+        assert_int_equal(marks_add(mark.starts, "a", nonce), 0);
+        bytes_deinit(&text);
+        assert_int_equal(marks_print(&mark, &text), 0);
+    }
+    _cleanup_mark_ struct mark last = read_mark(text.data, 7);
+    assert_int_equal(json_array_size(last.starts), MARKS_STARTS_MAX);
+    assert_int_equal(last.seq, 8);
 }
 
 static void test_the_reason_names_the_workers(void **state)
@@ -109,6 +130,7 @@ int main(void)
         cmocka_unit_test(test_where_it_starved),
         cmocka_unit_test(test_how_often_its_rubric_was_lacking),
         cmocka_unit_test(test_marks_of_something_else),
+        cmocka_unit_test(test_two_messages_of_a_job),
         cmocka_unit_test(test_the_reason_names_the_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

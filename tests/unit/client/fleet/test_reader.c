@@ -137,6 +137,16 @@ static void deliver(struct bus *bus, const char *consumer, uint64_t seq, const c
     natsMsg_Destroy(message);
 }
 
+/* The server says that the request for messages is over, after all that it waited. */
+static void expire(struct bus *bus)
+{
+    natsMsg *message = NULL;
+    assert_int_equal(natsMsg_Create(&message, "_INBOX.a.s", NULL, "", 0), NATS_OK);
+    assert_int_equal(natsMsgHeader_Set(message, "Status", "408"), NATS_OK);
+    bus->take(bus->arg, message);
+    natsMsg_Destroy(message);
+}
+
 /* --- the tests ---------------------------------------------------------------------------- */
 
 static void test_the_index_and_what_comes_behind_it(void **state)
@@ -182,11 +192,51 @@ static void test_what_the_consumer_of_the_index_sends_late(void **state)
     reader_deinit(&reader);
 }
 
+/* What was to come last in the index was removed before it came: nothing says that it was the last
+ * but a new consumer, which has nothing. */
+static void test_the_end_of_the_index_is_removed(void **state)
+{
+    struct bus bus = {0};
+    struct heard heard = {0};
+    struct reader reader;
+    (void)state;
+    assert_int_equal(reader_init(&reader, &bus, "r", &ops, &heard), 0);
+    created(&bus, "index", 2);
+    deliver(&bus, "index", 1, "", 1);
+    expire(&bus);
+    size_t requests = bus.requests;
+    (void)reader_go_on(&reader, INT64_MAX - 1);
+    assert_int_equal(bus.requests, requests + 1);
+    created(&bus, "rest", 0);
+    assert_int_equal(heard.ready, 1);
+    reader_deinit(&reader);
+}
+
+/* Where results are awaited, a request that is over is made again at the same consumer. */
+static void test_a_request_for_results_is_made_again(void **state)
+{
+    struct bus bus = {0};
+    struct heard heard = {0};
+    struct reader reader;
+    (void)state;
+    assert_int_equal(reader_init(&reader, &bus, "r", &ops, &heard), 0);
+    created(&bus, "index", 0);
+    created(&bus, "live", 0);
+    expire(&bus);
+    size_t requests = bus.requests, asked = bus.asked;
+    (void)reader_go_on(&reader, 0);
+    assert_int_equal(bus.requests, requests);
+    assert_int_equal(bus.asked, asked + 1);
+    reader_deinit(&reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_index_and_what_comes_behind_it),
         cmocka_unit_test(test_what_the_consumer_of_the_index_sends_late),
+        cmocka_unit_test(test_the_end_of_the_index_is_removed),
+        cmocka_unit_test(test_a_request_for_results_is_made_again),
     };
     if (nats_Open(-1) != NATS_OK)
         return 1;

@@ -14,7 +14,7 @@
 
 static struct {
     bus_reply *reply; /* of the last request */
-    blob_done *stored;
+    blob_done *stored, *read;
     unsigned uploads, forgotten;
     unsigned answered, failed;
     char asked[API_SUBJECT_SIZE]; /* the subject of the last request */
@@ -72,8 +72,9 @@ struct blob *blob_up(struct bus *bus, struct bytes *take_text, const char *ref, 
 
 struct blob *blob_down(struct bus *bus, const char *ref, blob_done *done, void *arg)
 {
-    (void)bus, (void)ref, (void)done, (void)arg;
-    return NULL;
+    (void)bus, (void)ref, (void)arg;
+    seen.read = done;
+    return (struct blob *)&seen;
 }
 
 struct blob *blob_free(struct blob *blob)
@@ -326,6 +327,39 @@ static void test_a_job_that_is_in_the_queue_already(void **state)
     runjob_free(job);
 }
 
+/* Has JOB, which is in the queue, answered by a result whose chunks the server has lost. */
+static void answer_in_part(struct runjob *job)
+{
+    natsMsg *result = message_of("", DIGEST_OF_JOB);
+    assert_int_equal(natsMsgHeader_Set(result, API_BODY, "ref"), NATS_OK);
+    assert_true(runjob_take(job, result, 9));
+    natsMsg_Destroy(result);
+    assert_int_equal(job->state, RUNJOB_READING);
+    seen.read(job, NULL, "gone");
+}
+
+/* A result without its chunks is none: it is deleted, and the job runs again; but not for ever. */
+static void test_a_result_of_which_a_part_is_lost(void **state)
+{
+    struct runjob *job = large_job();
+    (void)state;
+    queue_it(job);
+    for (unsigned i = 0; i < 3; i++) {
+        answer_in_part(job);
+        assert_int_equal(job->state, RUNJOB_CLEARING);
+        assert_string_equal(seen.asked, "$JS.API.STREAM.MSG.DELETE.F-results");
+        answer(job, "{\"success\":true}");
+        assert_int_equal(job->state, RUNJOB_STORING);
+        seen.stored(job, NULL, NULL);
+        answer(job, "{\"stream\":\"F-jobs\",\"seq\":17}");
+        assert_int_equal(seen.failed, 0);
+    }
+    answer_in_part(job);
+    assert_int_equal(seen.failed, 1);
+    assert_int_equal(seen.answered, 0);
+    runjob_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_a_consumer_that_is_ahead_of_the_queue),
         cmocka_unit_test(test_cancelled_while_the_message_is_looked_for),
         cmocka_unit_test(test_a_job_that_is_in_the_queue_already),
+        cmocka_unit_test(test_a_result_of_which_a_part_is_lost),
     };
     /* The library frees messages only once it has been opened. */
     if (nats_Open(-1) != NATS_OK)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""A run has results of one isolation, and a job has one result and three starts: also when the configuration of a
+daemon changes meanwhile, when the run is taken up under another one, when the queue has a job twice, and when the
+server has lost a part of a result."""
+
+import json
+import time
+
+import pytest
+from conftest import DEADLINE, Daemon, wait_until
+from fleet_hosts import (
+    echo,
+    make_fleet,  # noqa: F401
+    need_fleet,
+    read_results,
+    shell,
+    write_jobs,
+)
+
+pytestmark = pytest.mark.cold
+
+need_fleet()
+
+
+def digests(path):
+    return {line["isolation"]["digest"] for line in read_results(path).values()}
+
+
+def reload(daemon, config, text):
+    config.write_text(text)
+    with daemon.connect() as client:
+        client.send({"type": "reload"})
+        assert client.recv()["type"] == "reloaded"
+        return client.status()["isolation"]["digest"]
+
+
+def test_the_daemon_is_reloaded_during_a_run(fleet, tmp_path):
+    """Jobs that were asked for before and run with another isolation are handed back: none of their results is one of
+    the run. When the daemon is as it was, the run goes on."""
+    config, directory = tmp_path / "conf", tmp_path / "reloaded"
+    config.write_text("[sandbox]\n")
+    directory.mkdir()
+    daemon = Daemon(directory, *fleet.settings, slots=2, config=config)
+    fleet.daemons.append(daemon)
+    worker = fleet.add_worker("a", daemon)
+    count = 120
+    jobs = write_jobs(tmp_path / "jobs", [shell(f"j{i}", "sleep 0.05") for i in range(count)])
+    with fleet.server.connect() as nats:
+        batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+        wait_until(lambda: len(nats.counts("results")) >= 10, "the run has begun")
+        other = reload(daemon, config, "[sandbox]\nmemory_bytes = 64M\n")
+        wait_until(lambda: "are left to other workers" in worker.log(), "the worker has noticed")
+        assert len(nats.counts("results")) < count
+        first = reload(daemon, config, "[sandbox]\n")
+    assert first != other
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    assert len(read_results(tmp_path / "out")) == count
+    assert digests(tmp_path / "out") == {first}
+
+
+def test_a_run_is_taken_up_under_another_isolation(fleet, tmp_path):
+    """Its results would be of two: it is refused with what can be done, and nothing is lost."""
+    first = fleet.add_host("a")
+    jobs = write_jobs(tmp_path / "jobs", [echo("x"), echo("y")])
+    assert fleet.run("batch", "--run", "r", "--output", tmp_path / "out", jobs).returncode == 0
+    first.stop()
+    fleet.add_worker("b", fleet.add_daemon("sandbox.memory_bytes=64M"))
+    write_jobs(jobs, [echo("x"), echo("y"), echo("z")])
+    done = fleet.run("batch", "--run", "r", "--output", tmp_path / "refused", jobs)
+    assert done.returncode == 3, done.stderr
+    assert "run r has results of jobs that ran with the isolation " in done.stderr
+    assert "give --mix to have scores that are not comparable" in done.stderr
+    assert len(done.stderr.splitlines()) <= 3, done.stderr
+    with fleet.server.connect() as nats:
+        assert len(nats.counts("results")) == 2 and nats.counts("jobs") == {}
+    done = fleet.run("batch", "--run", "other", "--output", tmp_path / "other", jobs)
+    assert done.returncode == 0, done.stderr
+    assert len(digests(tmp_path / "other")) == 1
+    done = fleet.run("batch", "--run", "r", "--mix", "--output", tmp_path / "mixed", jobs)
+    assert done.returncode == 0, done.stderr
+    assert len(read_results(tmp_path / "mixed")) == 3 and len(digests(tmp_path / "mixed")) == 2
+
+
+def test_a_worker_that_has_stopped_is_not_counted(fleet, tmp_path):
+    """Neither by status nor by a batch, to which a host that is no longer there is none that differs."""
+    fleet.add_host("a").stop()
+    fleet.add_worker("b", fleet.add_daemon("sandbox.memory_bytes=64M"))
+    status = json.loads(fleet.run("status", "--json", check=True).stdout)
+    assert [host["worker"] for host in status["hosts"]] == ["b"]
+    done = fleet.run("batch", "--output", tmp_path / "out", write_jobs(tmp_path / "jobs", [echo("x")]))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_poison_job_that_is_queued_twice(fleet, tmp_path):
+    """The run is taken up with another priority, so that the queue has two messages of the job. Their starts count
+    together: at most one more than of one message."""
+    worker = fleet.add_host("a", slots=1)
+    jobs = tmp_path / "jobs"
+    poison = shell("poison", "sleep 60")
+    worker.kill()
+    with fleet.server.connect() as nats:
+        first = fleet.start("batch", "--run", "r", "--ack-wait", "2", "--output", tmp_path / "first", write_jobs(jobs, [poison]))
+        wait_until(lambda: len(nats.counts("jobs")) == 1, "the job is queued")
+        first.kill()
+        write_jobs(jobs, [{**poison, "priority": 5}])
+        batch = fleet.start("batch", "--run", "r", "--ack-wait", "2", "--output", tmp_path / "out", jobs)
+        wait_until(lambda: len(nats.counts("jobs")) == 2, "it is queued twice")
+        seen = 0
+        end = time.monotonic() + DEADLINE
+        while batch.poll() is None and time.monotonic() < end:
+            worker.start()
+            before = nats.last("marks", "rubricd.marks.r.poison")
+            wait_until(lambda: batch.poll() is not None or nats.last("marks", "rubricd.marks.r.poison") != before, "it starts, or is given up")
+            seen += batch.poll() is None
+            worker.kill()
+    assert batch.wait(DEADLINE) == 4, batch.stderr.read()
+    assert read_results(tmp_path / "out")["poison"]["code"] == "workers_lost"
+    assert 3 <= seen <= 4
+
+
+def test_a_verdict_does_not_depend_on_the_priority(fleet, tmp_path):
+    """A run that is taken up with another priority has its results already."""
+    fleet.add_host("a")
+    jobs = tmp_path / "jobs"
+    for number, priority in enumerate((0, 5)):
+        write_jobs(jobs, [shell("x", "date +%s.%N", priority=priority)])
+        assert fleet.run("batch", "--run", "r", "--output", tmp_path / f"{number}", jobs).returncode == 0
+    first, second = (read_results(tmp_path / f"{number}")["x"]["stdout"] for number in range(2))
+    assert first == second
+
+
+def test_the_server_has_lost_a_part_of_a_result(fleet, tmp_path):
+    """The result is there and its chunks are not: the job runs again, and has its result."""
+    fleet.add_host("a")
+    large = shell("large", "head -c 900000 /dev/zero | tr '\\0' x", limits={"output_bytes": 2_000_000})
+    jobs = write_jobs(tmp_path / "jobs", [large])
+    assert fleet.run("batch", "--run", "r", "--output", tmp_path / "out", jobs).returncode == 0
+    with fleet.server.connect() as nats:
+        assert nats.ask("STREAM.PURGE.rubricd-inputs")["purged"] > 0
+    done = fleet.run("batch", "--run", "r", "--output", tmp_path / "again", jobs)
+    assert done.returncode == 0, done.stderr
+    assert "run r: large is queued again: the NATS server has lost a part of its result" in done.stderr
+    assert read_results(tmp_path / "again")["large"]["stdout"] == "x" * 900_000
+
+
+def test_two_commands_with_one_run_and_other_jobs(fleet, tmp_path):
+    """Each gets its own results, and one of them says what is going on."""
+    worker = fleet.add_host("a", slots=1)
+    worker.kill()
+    batches = []
+    with fleet.server.connect() as nats:
+        nats.sock.sendall(b"SUB rubricd.jobs.r.> 2\r\n")
+        for name in ("one", "two"):
+            jobs = write_jobs(tmp_path / name, [shell("x", f"echo {name}")])
+            batches.append(fleet.start("batch", "--run", "r", "--output", tmp_path / f"{name}.out", jobs))
+            assert name in nats.receive()[1].decode(), "the job is on its way into the queue"
+    worker.start()
+    said = [batch.communicate(timeout=DEADLINE)[1] for batch in batches]
+    assert [batch.returncode for batch in batches] == [0, 0], said
+    for name in ("one", "two"):
+        assert read_results(tmp_path / f"{name}.out")["x"]["stdout"] == f"{name}\n"
+    assert any("a result of x came that is of another job of that id" in text for text in said), said
