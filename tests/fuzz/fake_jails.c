@@ -80,6 +80,7 @@ static void die(struct fake_jail *jail)
         end_job(jail);
     jail->link = close_fd(jail->link);
     jail->life = close_fd(jail->life);
+    jail->has_lied = false;
 }
 
 static void send_notice(const struct fake_jail *jail, const struct link_notice *notice, int pidfd)
@@ -158,7 +159,7 @@ static void write_output(const struct fake_job *job, const char *text, size_t n)
     (void)!write(job->err, text, MIN(n, (size_t)16));
 }
 
-static void lie(const struct fake_jail *jail, uint8_t amount)
+static void lie(struct fake_jail *jail, uint8_t amount)
 {
     struct link_notice notice = {
         .type = amount % (LINK_SECOND + 1),
@@ -170,6 +171,7 @@ static void lie(const struct fake_jail *jail, uint8_t amount)
     };
     int pidfd = -1, life = amount & 64 ? make_life(&pidfd) : -1;
     send_notice(jail, &notice, pidfd);
+    jail->has_lied = true;
     close_fd(pidfd);
     close_fd(life);
 }
@@ -179,6 +181,9 @@ static void lie(const struct fake_jail *jail, uint8_t amount)
 static void take_job(struct fake_jail *jail, const struct link_job *job,
                      const int fds[LINK_JOB_FDS])
 {
+    /* The daemon may have believed that the first one had failed or ended. */
+    if (jail->has_lied && jail->job_count == ARRAY_SIZE(jail->jobs))
+        end_job(jail);
     CHECK(jail->job_count < ARRAY_SIZE(jail->jobs)); /* at most one is sent ahead */
     for (size_t i = 0; i < LINK_JOB_FDS; i++)
         if (i != LINK_STDOUT && i != LINK_STDERR)

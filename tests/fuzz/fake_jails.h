@@ -24,6 +24,7 @@ struct fake_jail {
     int link, life; /* -1: the jail is gone */
     struct fake_job jobs[2];
     size_t job_count;
+    bool has_lied; /* the daemon may think that it has fewer jobs */
 };
 
 /* What a jail does next; AMOUNT has a meaning for some. */
