@@ -139,7 +139,7 @@ static int decode_part(const json_t *part, const json_t *parts, struct request *
 {
     json_int_t number = json_integer_value(part), count = json_integer_value(parts);
     if (!part != !parts)
-        return fault_set(fault, "put: part and parts go together");
+        return fault_set(fault, "%s: missing; part and parts go together", part ? "parts" : "part");
     if (!part)
         return 0;
     if (count < 1 || count > PROGRAM_TESTS_MAX)

@@ -580,7 +580,9 @@ def test_parts_come_in_order(client):
     client.send({"type": "put", "digest": digest, "part": 1, "parts": 0, "tests": ONE}, check=False)
     assert client.recv()["message"] == "parts: expected 1 to 10000"
     client.send({"type": "put", "digest": digest, "part": 1, "tests": ONE}, check=False)
-    assert client.recv()["message"] == "put: part and parts go together"
+    assert client.recv()["message"] == "parts: missing; part and parts go together"
+    client.send({"type": "put", "digest": digest, "parts": 1, "tests": ONE}, check=False)
+    assert client.recv()["message"] == "part: missing; part and parts go together"
 
 
 def test_parts_are_bounded_and_those_that_never_end_give_way(start_daemon):
