@@ -6,6 +6,7 @@ answer; until it comes, the other side may ask in turn (a callback). A message i
 target, arguments, keywords), ("=", news, value) or ("!", news, exception); the news are what has happened
 since the last message: stand-ins that nobody needs any more, and ambient state."""
 
+import trusted
 import wire
 import wire_reader
 import wire_writer
@@ -127,11 +128,23 @@ class Conversation:
         """Asks the other side; returns what it returns and raises what it raises."""
         if self.lost is not None:
             raise Lost
+        if any(map(trusted.is_buffer, arguments)):
+            return self.ask_with_buffers(operation, target, arguments, keywords)
         with self.lock:
             what, value = self.exchange(self.question(operation, target, arguments, keywords, self.news()))
         if what == "!":
             raise self.raised(operation, value, arguments)
         return value
+
+    def ask_with_buffers(self, operation, target, arguments, keywords):
+        """Asks with empty memory in the place of what the other side is to fill, and fills that."""
+        held = {id(one): bytearray(one.nbytes) for one in arguments if trusted.is_buffer(one)}
+        given = tuple(memoryview(held[id(one)]) if id(one) in held else one for one in arguments)
+        result = Conversation.ask(self, operation, target, given, keywords)
+        for one in arguments:
+            if id(one) in held:
+                one.cast("B")[:] = held[id(one)]
+        return result
 
     def exchange(self, message):
         depth = self.ambient.depth if self.ambient is not None else NO_DEPTH

@@ -251,7 +251,9 @@ def class_(value, tells_doc, teller):
     names = (_text(value.__name__), _text(value.__qualname__), _text(vars(value).get("__module__")))
     entries = (_attribute(name, entry) for name, entry in vars(value).items() if type(name) is str)
     attributes = tuple(entry for entry in entries if entry is not None)
-    if not is_enumeration(value):  # those of the library are what they are on the other side, too
+    if is_enumeration(value):
+        attributes = tuple(one for one in attributes if one[1] != "f" or one[2].__globals__.get("__name__") != "enum")
+    else:  # an enumeration has on the other side, too, what the library's classes have
         attributes += _inherited(value)
     if teller:
         attributes += (("__annotations__", "a", teller.annotations(vars(value).get("__annotations__"))),)

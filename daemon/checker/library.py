@@ -154,6 +154,24 @@ def class_of_items(bases):
     return next((one for one in bases if any(one is kind for kind in known)), None)
 
 
+def compare_parts(link, name, value, other):
+    """Compares an object of the code's, whose class derives from a container of the library's, by its parts: these
+    the code tells without knowing what they are compared with."""
+    number = link.stand_in_numbers.get(id(value))
+    is_made_here = number in link.tainted or number in link.constructed.made
+    if name not in ("__eq__", "__ne__") or not isinstance(other, (dict, list, str)) or is_made_here:
+        return NotImplemented
+    infos = (link.infos.get(id(one)) for one in type.__dict__["__mro__"].__get__(type(value)))
+    kind = next((info.items for info in infos if info is not None and info.items), None)
+    if kind is None:
+        return NotImplemented
+    plain = BY_DATA.get(kind.__name__)
+    if plain is None:
+        return compare_mapping(kind, name, link.get(value, "items")(), other)
+    data = link.get(value, "data")
+    return getattr(plain, name)(data, other) if type(data) is plain else NotImplemented
+
+
 def compare_mapping(kind, name, items, other):
     """Compares a dictionary of the code's, of which ITEMS are told, with a value of the judge."""
     pairs = list(items)

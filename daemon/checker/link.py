@@ -171,7 +171,9 @@ class Link(stand_ins.Makers):
         return value
 
     def ask_pure(self, key, operation, target, arguments=()):
-        """An answer stays until the next call, assignment or callback."""
+        """An answer stays until the next call, assignment or callback, or change of what the code has, too."""
+        if key in self.answers and self.sharing.has_changed():
+            self.answers.clear()
         if key in self.answers:
             return self.answers[key]
         self.crossings.note(f"a question: {operation}")
@@ -349,7 +351,7 @@ class Link(stand_ins.Makers):
         if base is type and hasattr(type, name):
             return getattr(type, name)(value, *arguments)
         if name == "__eq__" or name == "__ne__":
-            return NotImplemented if self.is_theirs(arguments[0]) else self.compare_parts(name, value, arguments[0])
+            return NotImplemented if self.is_theirs(arguments[0]) else library.compare_parts(self, name, value, arguments[0])
         if name == "__hash__":
             return self.Instance.__hash__(value) if isinstance(value, self.Instance) else object.__hash__(value)
         if name == "__bool__":
@@ -372,27 +374,8 @@ class Link(stand_ins.Makers):
         ):
             return library.compare_items(name, value, arguments[0])
         if not self.is_theirs(arguments[0]):
-            return self.compare_parts(name, value, arguments[0])
+            return library.compare_parts(self, name, value, arguments[0])
         return self.pure_special(name, function, value, arguments)
-
-    def compare_parts(self, name, value, other):
-        """Compares an object of the code's, whose class derives from a container of the library's, by its parts: these
-        the code tells without knowing what they are compared with."""
-        number = self.stand_in_numbers.get(id(value))
-        is_made_here = number in self.tainted or number in self.constructed.made
-        is_asked = name in ("__eq__", "__ne__") and isinstance(other, (dict, list, str)) and not is_made_here
-        kind = self.class_of_items(value) if is_asked else None
-        if kind is None:
-            return NotImplemented
-        plain = library.BY_DATA.get(kind.__name__)
-        if plain is None:
-            return library.compare_mapping(kind, name, self.get(value, "items")(), other)
-        data = self.get(value, "data")
-        return getattr(plain, name)(data, other) if type(data) is plain else NotImplemented
-
-    def class_of_items(self, value):
-        infos = (self.infos.get(id(one)) for one in type.__dict__["__mro__"].__get__(type(value)))
-        return next((info.items for info in infos if info is not None and info.items), None)
 
     def operate(self, name, function, value, arguments):
         """`abs(f(x) - 2) < 0.1` shows the expected value to whatever f(x) is, which could subtract it from
@@ -514,6 +497,8 @@ class Link(stand_ins.Makers):
                 self.leaving.append(error)
                 setattr(error, HAS_CROSSED, True)
             raise
+        finally:
+            self.answers.clear()  # what the tests have asked here, the code may change when it goes on
 
     def is_without_number(self, value):
         """Returns whether VALUE is something of the tests' that the code knows otherwise: a container, or a member of an

@@ -12,6 +12,7 @@ import threading
 import asynchronous
 import classes
 import describe
+import enumerations
 import mirrors
 import sharing
 import turns
@@ -238,8 +239,12 @@ class Space(Conversation):
     def make_class(self, number, parts):
         return mirrors.make_class(self, number, parts)
 
+    def make_enumeration(self, number, parts):
+        return enumerations.make(self, number, parts)
+
     def make_method(self, number, parts):
-        if len(parts) != 3 or type(parts[2]) not in (describe.FUNCTION, describe.BOUND):
+        is_theirs = len(parts) == 3 and id(type(parts[2])) in self.infos  # as of a method that lru_cache() has made
+        if not is_theirs and (len(parts) != 3 or type(parts[2]) not in (describe.FUNCTION, describe.BOUND)):
             raise WireError("a bad method")
         return describe.BOUND_METHOD(parts[2], parts[1])
 

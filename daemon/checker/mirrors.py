@@ -29,7 +29,7 @@ annotations_of, set_annotations = type.__dict__["__annotations__"].__get__, type
 class Info:
     """What a space knows of a mirror class."""
 
-    __slots__ = "number name methods properties functions kept data named limited is_here library maker items".split()
+    __slots__ = "number name methods properties functions kept data named limited is_here library maker items replaced".split()
 
     def __init__(self, number, name):
         self.number, self.name = number, name
@@ -39,6 +39,7 @@ class Info:
         self.limited = False  # but only those that a function's result needs (plain_methods.py)
         self.is_here = False  # instances live on this side
         self.maker = None  # the stand-in for its __new__
+        self.replaced = {}  # properties that this side has replaced: what it has in their place, and theirs
         self.items = None  # the class of the library by which it is compared
         self.library = None  # module and name of the class of the library that this stands for
 
@@ -113,7 +114,7 @@ def make_machinery(space):
             if id(cls) not in space.infos:  # in the making: __init_subclass__ of a base on this side
                 return type.__setattr__(cls, name, value)
             if not space.info(cls).is_here:
-                space.ask("set", cls, (name, value))
+                space.ask("set", cls, (name, put_back(space, cls, name, value)))
             if space.info(cls).is_here or name in vars(cls) or callable(value):
                 type.__setattr__(cls, name, value)
 
@@ -151,6 +152,17 @@ def make_machinery(space):
 
 # What a stand-in's class has for itself, as functions that the other side's class does not have.
 OF_STAND_INS = frozenset(("__getattribute__", "__setattr__", "__delattr__", "__dir__", "__hash__", "__reduce_ex__"))
+
+
+def put_back(space, cls, name, value):
+    """Returns what the other side's class gets as its attribute NAME for VALUE: its own property again, if this side
+    has replaced it, and puts back the one that it has in its place."""
+    info = space.info(cls)
+    before = vars(cls).get(name)
+    if type(before) is property and name in info.properties and name not in info.replaced:
+        info.replaced[name] = before, space.get(cls, name)
+    shown, theirs = info.replaced.get(name, (None, None))
+    return theirs if shown is not None and value is shown else value
 
 
 def class_attribute(space, cls, name):
@@ -240,7 +252,7 @@ def unpickled(number, data):
 # --- classes --------------------------------------------------------------------------------------
 
 
-def _checked_class(parts):
+def checked_class(parts):
     if len(parts) != 9:
         raise WireError("a bad class")
     _, name, qualified, module, doc, bases, attributes, specials, more = parts
@@ -261,9 +273,9 @@ def shown_module(module):
 
 def make_class(space, number, parts):
     """Makes the mirror of a class."""
-    name, qualified, module, doc, bases, attributes, specials, more = _checked_class(parts)
+    name, qualified, module, doc, bases, attributes, specials, more = checked_class(parts)
     if type(more) is tuple and more and more[0] == "enum":
-        return make_enumeration(space, number, parts)
+        return space.make_enumeration(number, parts)
     info = Info(number, name)
     names = {"__module__": shown_module(module), "__qualname__": qualified}
     names["__doc__"] = doc if type(doc) is str else None
@@ -381,6 +393,14 @@ def make_virtual(space, name, like):
 
 def make_property(space, name, doc):
     def get(self):
+        owner, found = None, False
+        for one in mro_of(type(self)):
+            if vars(one).get(name) is made:
+                owner = one
+                break
+            found = found or name in vars(one)
+        if found and owner is not None:  # super() of a class of this side that has another: by name, that would answer
+            return space.get(space.get(owner, name), "fget")(self)
         return space.get(self, name)
 
     def set_(self, value):
@@ -389,7 +409,8 @@ def make_property(space, name, doc):
     def delete(self):
         space.ask("delete", self, (name,))
 
-    return property(get, set_, delete, doc if type(doc) is str else None)
+    made = property(get, set_, delete, doc if type(doc) is str else None)
+    return made
 
 
 def make_class_getitem(space, info, function):
@@ -473,60 +494,6 @@ def add_fields(names, fields, defaults):
 
     names.update(_make=classmethod(_make), _replace=_replace, _asdict=_asdict)
     names["__repr__"] = __repr__
-
-
-def make_enumeration(space, number, parts):
-    """Makes an enumeration with the same members: a member is a constant, which the other side cannot
-    change later."""
-    import enum
-
-    name, qualified, module, doc, bases, attributes, _, more = _checked_class(parts)
-    members = more[1]
-    enumerations = tuple(one for one in bases if isinstance(one, enum.EnumMeta))
-    mixed = tuple(one for one in bases if one in (int, str, float, tuple, bytes))
-    if not enumerations or type(members) is not tuple or len(mixed) + len(enumerations) != len(bases):
-        raise WireError("a bad enumeration")
-    names = enum.EnumMeta.__prepare__(name, mixed + enumerations)
-    names["__module__"] = shown_module(module)
-    names["__qualname__"] = qualified
-    names["__doc__"] = doc if type(doc) is str else None
-    info = Info(number, name)
-    names["__getattr__"] = make_member_getattr(space)
-    for attribute in attributes:
-        if type(attribute) is tuple and len(attribute) == 3 and attribute[0] not in ENUM_OWN:
-            if members and attribute[0] in CALLED_BY_SUPER:
-                continue  # the other side has called it, and nobody derives from an enumeration with members
-            found = {}
-            add_attribute(space, info, found, attribute)
-            names.update(found)
-    for member in members:
-        if type(member) is not tuple or len(member) != 2 or type(member[0]) is not str:
-            raise WireError("a bad member")
-        if member[0] in names or member[0].startswith("_") and member[0].endswith("_"):
-            raise WireError("a member with the name of a method")
-        names[member[0]] = member[1]
-    made = enum.EnumMeta.__new__(enum.EnumMeta, name, mixed + enumerations, names)
-    space.infos[id(made)] = info
-    return made
-
-
-def make_member_getattr(space):
-    """Members have attributes that the enumeration's __init__ or __new__ gave to them: these are asked for."""
-
-    def __getattr__(self, name):
-        if name.startswith("_") and name.endswith("_") or id(type(self)) not in space.infos:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return space.get(self, name)
-
-    return __getattr__
-
-
-# What EnumMeta puts into each class.
-ENUM_OWN = frozenset(
-    """_generate_next_value_ __new__ _new_member_ _use_args_ _member_names_ _member_map_ _value2member_map_
-    _unhashable_values_ _member_type_ _value_repr_ __reduce_ex__ __dir__ __format__ __repr__ __str__ __or__ __and__
-    __xor__ __ror__ __rand__ __rxor__ __invert__ __contains__ __iter__ __len__ __bool__ __hash__ name value""".split()
-)
 
 
 # --- instances of the library's classes -----------------------------------------------------------

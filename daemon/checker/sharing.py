@@ -320,6 +320,11 @@ class Sharing:
         if entry is not None:
             del self.by_id[id(entry.value)]
 
+    def has_changed(self):
+        """Returns whether this side has changed a container since it last crossed."""
+        entries = self.by_number.values()
+        return any(one.seen is None or not is_same(one.seen, one.codec.flat(one.value)) for one in entries)
+
     def scan(self):
         """Returns the containers that have changed since they last crossed, and drops those that nothing
         refers to."""

@@ -74,3 +74,8 @@ def load(name):
         with library_only():
             __import__(name)
     return sys.modules[name]
+
+
+def is_buffer(value):
+    """Returns whether VALUE shows memory of Python's own that somebody is to fill, as for readinto()."""
+    return type(value) is memoryview and value.obj is None and not value.readonly

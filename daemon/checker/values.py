@@ -13,7 +13,7 @@ of a value that exists is loaded. Types are compared by identity: a metaclass ma
 import sys
 
 import numpy_values
-from trusted import is_one_of, is_protocol, library_only, load, module_of, mro_of, name_of, need, need_integers
+from trusted import is_buffer, is_one_of, is_protocol, library_only, load, module_of, mro_of, name_of, need, need_integers
 
 # The copy on one side of these follows changes of the copy on the other, by refresh().
 MUTABLE_NAMES = frozenset(("array", "ndarray", "SimpleNamespace", "UserList", "UserDict", "ChainMap"))
@@ -388,7 +388,8 @@ def _take_view(value):
     base = value.obj
     has_plain_base = is_one_of(base, bytes, bytearray) or _name(base) == "array"
     if not has_plain_base or memoryview(base).nbytes != value.nbytes:
-        base = value.tobytes()
+        # Memory that is to be written has what was there before, of this process: none of that is for the other side.
+        base = bytes(value.nbytes) if is_buffer(value) else value.tobytes()
     return (base, value.format, not value.readonly, *(value.shape if value.ndim > 1 else ()))
 
 

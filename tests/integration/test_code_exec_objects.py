@@ -322,6 +322,55 @@ HONEST = {
         "assert S.RED + '!' == 'red!' and 'a ' + red() == 'a red' and len(red()) == 3 and red().upper() == 'RED'",
         "assert F.HALF * 2 == 1.0 == F.HALF + F.HALF",
     ),
+    "methods that keep what they have returned": (
+        "",
+        "from functools import cache, lru_cache\nclass A:\n    def __init__(self): self.step = 1\n"
+        "    @lru_cache(None)\n    def next(self, n): return n + self.step\n"
+        "    @classmethod\n    @cache\n    def twice(cls, n): return 2 * n\n"
+        "    @lru_cache\n    def fib(self, n): return n if n < 2 else self.fib(n - 1) + self.fib(n - 2)\n",
+        None,
+        "assert A().next(5) == 6 and A.twice(2) == 4 and A().fib(20) == 6765",
+        "bound = A().next\nassert bound(1) == 2 and list(map(bound, [1, 2])) == [2, 3]",
+    ),
+    "enumerations with methods of their own": (
+        "",
+        "from enum import Enum\nclass Names:\n    def low(self): return self.name.lower()\n    @property\n    def long(self): return f'colour {self.name}'\n"
+        "class Colour(Names, Enum):\n    RED = 1\n    BLUE = 2\n    def __str__(self): return self.name.title()\n    def __bool__(self): return self.value == 2\n"
+        "    def __len__(self): return self.value\nclass Key(Enum):\n    A = 1\n    B = 2\n"
+        "    def __eq__(self, other): return isinstance(other, Key) and self.value == other.value\n"
+        "    def __hash__(self): return hash(self.value)\n    def __repr__(self): return 'key'\n"
+        "class Word(str, Enum):\n    YES = 'yes'\n    def __str__(self): return self.value\n",
+        None,
+        "assert str(Colour.RED) == 'Red' and f'{Colour.BLUE}' == 'Blue' and not Colour.RED and Colour.BLUE and len(Colour.BLUE) == 2",
+        "assert [one.low() for one in Colour] == ['red', 'blue'] and Colour.RED.long == 'colour RED' and Colour.RED is Colour(1)",
+        "known = {Key.A: 5}\nassert known[Key(1)] == 5 and Key.A != Key.B and repr(Key.A) == 'key' and str(Key.A) == 'Key.A'",
+        "assert str(Word.YES) == 'yes' == Word.YES and Word.YES + '!' == 'yes!'",
+    ),
+    "properties that the tests go on with or patch": (
+        "",
+        "class B:\n    @property\n    def p(self): return 1\n    @property\n    def ten(self): return self.p * 10\n",
+        None,
+        "class S(B):\n    @property\n    def p(self): return super().p + 1\nassert (S().p, S().ten, B().p) == (2, 20, 1)",
+        "from unittest.mock import PropertyMock, patch\nwith patch.object(B, 'p', 5): assert B().p == 5\nassert B().p == 1\n"
+        "with patch.object(B, 'p', new_callable=PropertyMock, return_value=7): assert B().ten == 70\nassert B().ten == 10",
+    ),
+    "answers that change with what they are about": (
+        "",
+        "class W:\n    def __init__(self, s): self.s = s\n    def __len__(self): return len(self.s)\n    @property\n    def total(self): return sum(self.s)\n"
+        "class K:\n    def run(self, f):\n        self.n = 5\n        made = f()\n        self.n = 6\n        return made\n",
+        None,
+        "own = [1]\nw = W(own)\nassert len(w) == 1 and w.total == 1\nown.append(3)\nassert len(w) == 2 and w.total == 4",
+        "k = K()\nassert k.run(lambda: k.n) == 5\nassert k.n == 6",
+    ),
+    "memory that the other side fills": (
+        "",
+        "import io\nclass Raw(io.RawIOBase):\n    def __init__(self, data): self.data = data\n    def readable(self): return True\n"
+        "    def readinto(self, b):\n        n = min(len(b), len(self.data))\n        b[:n] = self.data[:n]\n        self.data = self.data[n:]\n        return n\n"
+        "def read(raw): return io.BufferedReader(raw).read(3)\n",
+        None,
+        "import io\nassert io.BufferedReader(Raw(b'hello')).read(3) == b'hel'",
+        "class Own(Raw): pass\nassert read(Own(b'hello')) == b'hel'",
+    ),
     "a prelude that the code goes on with": (
         "def helper(x):\n    return x + 1\n\ndef twice(x):\n    y = helper(x)\n",
         "    return 2 * y\n",
@@ -363,6 +412,17 @@ def test_that_it_is_so_in_one_process(name, monkeypatch):
     exec(joined, vars(module))
     for target in targets:
         exec(target, vars(module))
+
+
+def test_memory_that_is_to_be_filled_tells_nothing(client):
+    """What was there before, in the process of the tests, is not for the code."""
+    code = (
+        "import io\nseen = []\nclass Raw(io.RawIOBase):\n    def readable(self): return True\n"
+        "    def readinto(self, b):\n        seen.append(sum(map(bool, bytes(b))))\n        return 0\ndef told(): return seen\n"
+    )
+    target = "import io\nkept = [('secret%d' % i) * 50 for i in range(500)]\ndel kept\nio.BufferedReader(Raw()).read(5)\nassert told() == ''"
+    result = grade(client, "", code, None, target)
+    assert result["assertions"][0]["detail"] == "got [0], expected ''", result
 
 
 BOX = '''
