@@ -92,7 +92,11 @@ def load_if_there(module):
         pass  # nothing of it answers; nor does a module end a test
 
 
-HIDDEN = {("_elementtree", "_element_iterator"): ("xml.etree.ElementTree", lambda module: type(module.Element("x").iter()))}
+HIDDEN = {
+    ("_elementtree", "_element_iterator"): ("xml.etree.ElementTree", lambda module: type(module.Element("x").iter())),
+    ("_csv", "reader"): ("csv", lambda module: type(module.reader(()))),
+    ("functools", "KeyWrapper"): ("functools", lambda module: type(module.cmp_to_key(max))),
+}
 
 
 def hidden_type(module, qualified):
@@ -114,6 +118,8 @@ def answered_by(kind):
     """Returns the special methods that a stand-in for an instance of KIND, a class of the library, answers. What the
     iterator of an iterator is nobody has to ask."""
     names = ANSWERED.union(OF_TYPES) if kind.__module__ in ("types", "typing") else ANSWERED
+    if (kind.__module__, kind.__name__) == ("functools", "KeyWrapper"):  # the code's function compares what these wrap
+        names = names.union(("__lt__", "__gt__", "__le__", "__ge__"))
     found = tuple(name for name in describe.specials_of(kind) if name in names)
     own = {"__iter__": "__next__", "__aiter__": "__anext__"}
     return tuple(name for name in found if own.get(name) not in found)

@@ -376,7 +376,12 @@ class Space(Conversation):
         if info is None or info.is_here or name in LOCAL:
             if name == "__class__" and info is not None and info.library:
                 return self.class_shown(info, kind)
-            return object.__getattribute__(value, name)
+            try:
+                return object.__getattribute__(value, name)
+            except AttributeError:
+                if info is None or not info.is_here or name.startswith("__"):
+                    raise
+            return self.attribute_of_base(kind, name)
         for one in kind.__mro__:
             own = self.infos.get(id(one))
             if own is None:
@@ -396,6 +401,14 @@ class Space(Conversation):
                 return describe.BOUND_METHOD(own.methods[name], value)
             return object.__getattribute__(value, name)
         return self.get(value, name)
+
+    def attribute_of_base(self, kind, name):
+        """Returns what an object of this side has from a class of the other side's, which its class derives from, too."""
+        for one in mirrors.mro_of(kind):
+            info = self.infos.get(id(one))
+            if info is not None and not info.is_here and not info.library:
+                return self.get(one, name)
+        raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
 
     def property(self, info, value, name):
         return self.get(value, name)

@@ -362,6 +362,21 @@ HONEST = {
         "own = [1]\nw = W(own)\nassert len(w) == 1 and w.total == 1\nown.append(3)\nassert len(w) == 2 and w.total == 4",
         "k = K()\nassert k.run(lambda: k.n) == 5\nassert k.n == 6",
     ),
+    "classes of the tests' beside the code's": (
+        "",
+        "class A:\n    legs = 4\n    def walk(self): return self.legs * 2\n",
+        None,
+        "class Mix:\n    def hi(self): return 'hi'\nclass C(Mix, A): pass\n"
+        "assert C.legs == 4 == C().legs and C().walk() == 8 and C().hi() == 'hi' and not hasattr(C(), 'nothing')",
+    ),
+    "readers and keys of the library": (
+        "",
+        "import csv, functools, io\ndef rows(text): return csv.reader(io.StringIO(text))\ndef compare(a, b): return (b > a) - (b < a)\n"
+        "key = functools.cmp_to_key(compare)\n",
+        None,
+        "assert list(rows('a,b\\nc,d\\n')) == [['a', 'b'], ['c', 'd']] and next(rows('x')) == ['x']",
+        "assert sorted([1, 3, 2], key=key) == [3, 2, 1] and max([1, 3, 2], key=key) == 1",
+    ),
     "memory that the other side fills": (
         "",
         "import io\nclass Raw(io.RawIOBase):\n    def __init__(self, data): self.data = data\n    def readable(self): return True\n"
