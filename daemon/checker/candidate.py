@@ -208,8 +208,8 @@ class Server(membrane.Space):
 
     # --- answers to questions ---
 
-    def load(self, prelude, code, asked, tells_signature, seed):
-        self.teller = signatures.Teller() if tells_signature else None
+    def load(self, prelude, code, asked, tells_signature, shows_attributes, seed):
+        self.teller, self.shows_attributes = signatures.Teller() if tells_signature else None, shows_attributes
         text, _ = program.compose(prelude, code, asked)
         try:
             compiled = compile(text, f"<{NAME}>", "exec", dont_inherit=True)

@@ -142,10 +142,10 @@ def place_of_exception(value):
     return place if is_exception and exception_of_host(*place) is value else None
 
 
-def function(value, is_of_code, teller):
+def function(value, is_of_code, teller, shows_attributes):
     flags = value.__code__.co_flags & FUNCTION_FLAGS
     doc = _text(value.__doc__)
-    attributes = value.__dict__ or None
+    attributes = value.__dict__ or (value.__dict__ if shows_attributes else None)
     # The tests' functions keep theirs: a framework reads there what to skip.
     if attributes and (teller or not is_of_code):
         attributes = tuple(part for item in attributes.items() for part in item)
@@ -353,13 +353,13 @@ def _found_on(kind, name):
     return None
 
 
-def describe(value, trusted, teller=None):
+def describe(value, trusted, teller=None, shows_attributes=False):
     """Describes VALUE. TRUSTED: the reader believes a name of the library's and has the function or class
     itself. TELLER tells of parameters and annotations, if anybody looks at them."""
     kind = type(value)
     if kind is FUNCTION:
         place = of_library(value) if trusted else None
-        return ("q", *place) if place else function(value, not trusted, teller)
+        return ("q", *place) if place else function(value, not trusted, teller, shows_attributes)
     if kind is BOUND_METHOD:
         return ("b", value.__self__, value.__func__)
     if issubclass(kind, BUILT_IN_FUNCTIONS):

@@ -80,6 +80,23 @@ def asserts_itself(kind):
     return any(not MOCK_NAMES.isdisjoint(vars(one)) for one in kind.__mro__)
 
 
+def uses_attributes(code, tests):
+    """Returns whether the programs use attributes of functions that CODE defines, which may come and go on both sides."""
+    heads = (line.partition("(")[0].split() for line in code.split("\n"))
+    names = {head[-1] for head in heads if len(head) > 1 and head[-2] == "def"}
+    return any(_has_attribute(text, f"{name}.") for text in (code, tests) for name in names)
+
+
+def _has_attribute(text, start):
+    at = text.find(start)
+    while at >= 0:
+        before, behind = text[at - 1 : at], text[at + len(start) : at + len(start) + 1]
+        if not (before.isalnum() or before in ("_", ".")) and (behind.isalpha() or behind == "_"):
+            return True
+        at = text.find(start, at + 1)
+    return False
+
+
 def registers(text):
     """Returns whether the programs in TEXT may say which classes count as subclasses of abstract ones."""
     return "register" in text or "__subclasshook__" in text

@@ -341,7 +341,9 @@ class Checker:
         self.link.asks_abstract = gates.registers(f"{job.prelude} {job.code} {job.tests()}")
         if tasks.are_looked_at(f"{job.prelude} {job.code}"):
             self.link.tasks = tasks.Told(self.link.tell_task)
-        answer = self.link.ask("load", None, (job.prelude, job.code, asked, self.looks_at_signatures(), self.seed))
+        shows = gates.uses_attributes(f"{job.prelude}\n{job.code}", job.tests())
+        told = (job.prelude, job.code, asked, self.looks_at_signatures(), shows, self.seed)
+        answer = self.link.ask("load", None, told)
         if type(answer) is not tuple or len(answer) != 2:
             raise membrane.Lost
         outcome, there = answer

@@ -26,6 +26,7 @@ OBJECTS_MAX = 1 << 20
 class Space(Conversation):
     trusted = True  # what the other side says of itself
     teller = None  # of signatures
+    shows_attributes = False  # of functions that have none yet
 
     def __init__(self, read_fd, write_fd, first):
         self.fds = read_fd, write_fd
@@ -98,7 +99,7 @@ class Space(Conversation):
         return False
 
     def describe(self, value):
-        return describe.describe(value, self.trusted, self.teller)
+        return describe.describe(value, self.trusted, self.teller, self.shows_attributes)
 
     def withdraw(self, writer):
         """Undoes what writing a message that cannot be sent has changed."""

@@ -369,6 +369,13 @@ HONEST = {
         "class Mix:\n    def hi(self): return 'hi'\nclass C(Mix, A): pass\n"
         "assert C.legs == 4 == C().legs and C().walk() == 8 and C().hi() == 'hi' and not hasattr(C(), 'nothing')",
     ),
+    "attributes of functions": (
+        "",
+        "def counts(x):\n    counts.calls = getattr(counts, 'calls', 0) + 1\n    return x\ndef adds(x): return x + adds.more\n",
+        None,
+        "counts(1)\ncounts(2)\nassert counts.calls == 2\ncounts.calls = 7\ncounts(1)\nassert counts.calls == 8",
+        "adds.more = 5\nassert adds(1) == 6 and adds.more == 5\ndel adds.more\ntry: adds(1)\nexcept AttributeError: pass\nelse: assert False",
+    ),
     "readers and keys of the library": (
         "",
         "import csv, functools, io\ndef rows(text): return csv.reader(io.StringIO(text))\ndef compare(a, b): return (b > a) - (b < a)\n"
