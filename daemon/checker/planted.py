@@ -5,6 +5,7 @@ the sides take turns: what is new or another after a turn of the code's, the cod
 import os
 import stat
 from importlib.machinery import all_suffixes
+from time import sleep  # whatever the tests make of it
 
 # Tests without one of these start no process, unless a library does; then nothing is known of the files.
 WORDS = ("subprocess", "Popen", "popen", "system(", "import system", "spawn", "execv", "execl", "multiprocessing", "ProcessPool", "pytest",
@@ -13,6 +14,7 @@ ENTRIES_MAX = 20000  # below the working directory
 READ_MAX = 1 << 20  # bytes of a file
 # Processes of a jail with a process table of its own: the two jails, the judge, and the program that runs the code.
 USUAL = 4
+PAUSES = (0, 0.005, 0.02, 0.1, 0.3)  # seconds before each look whether something goes on
 # Of modules of any Python, and what adds to its path.
 ENDINGS = tuple({*all_suffixes(), ".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd", ".egg-link"})
 ARCHIVES = (".zip", ".egg", ".whl")
@@ -150,8 +152,12 @@ class Planted:
     def is_accompanied(self):
         """Returns whether a process or thread of the code's goes on while the tests do: it could write at any time."""
         found = []
-        self.unheard(lambda: found.append(self.has_company()))
-        return found[0]
+        for pause in PAUSES:  # a thread that has been joined has its number for a moment more
+            sleep(pause)
+            self.unheard(lambda: found.append(self.has_company()))
+            if not found[-1]:
+                return False
+        return True
 
     @staticmethod
     def has_company():
