@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a worker says of itself in the stream of hosts, every few seconds, and at last that it has
- * been told to stop: who was there is forgotten only after a while. */
+/* What a worker says of itself in the stream of hosts: every few seconds what it does, and once
+ * that it stops. Without that the others would count it for 20 seconds more. */
 
 #include "bus.h"
 #include "lane.h"

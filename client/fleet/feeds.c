@@ -5,6 +5,11 @@
 
 #define MS_NS INT64_C(1000000)
 
+bool feeds_allow(const char *wanted, const char *digest)
+{
+    return strcmp(wanted, FEEDS_ANY) == 0 || strcmp(wanted, digest) == 0;
+}
+
 void feeds_deinit(struct feeds *feeds)
 {
     free(feeds->items);

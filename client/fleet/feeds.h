@@ -14,6 +14,9 @@
  */
 #define FEEDS_ANY "any"
 
+/* Whether jobs that are to have the isolation WANTED, or FEEDS_ANY, may have DIGEST. */
+bool feeds_allow(const char *wanted, const char *digest);
+
 struct feed {
     char name[NAMES_RUN_MAX + 8]; /* of the consumer */
     char run[NAMES_RUN_MAX + 1];

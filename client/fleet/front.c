@@ -146,8 +146,7 @@ static void on_known(void *arg, natsMsg *message, uint64_t seq)
     struct front *front = arg;
     const char *isolation = api_header(message, API_ISOLATION);
     (void)note_result(front, message, seq);
-    if (isolation && strcmp(front->options.digest, FEEDS_ANY) != 0 &&
-        strcmp(front->options.digest, isolation) != 0)
+    if (isolation && !feeds_allow(front->options.digest, isolation))
         (void)snprintf(front->other, sizeof(front->other), "%s", isolation);
 }
 

@@ -48,9 +48,7 @@ static struct pull *find(const struct pulls *pulls, const char *feed)
 static bool suits(void *arg, const struct feed *feed)
 {
     const struct pulls *pulls = arg;
-    return (strcmp(feed->digest, FEEDS_ANY) == 0 ||
-            strcmp(feed->digest, lane_digest(pulls->lane)) == 0) &&
-           !find(pulls, feed->name);
+    return feeds_allow(feed->digest, lane_digest(pulls->lane)) && !find(pulls, feed->name);
 }
 
 /* Asks for N jobs of FEED. Waits for WAIT_MS if it has none; 0: not at all. */

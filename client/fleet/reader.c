@@ -117,8 +117,8 @@ static void on_message(void *arg, natsMsg *message)
         reader->silence_ms = now + SILENCE_MS;
         if (status == 408) /* the request is over */
             reader->asked = 0;
-        /* What was there when the index began may have been removed meanwhile, so that none comes
-         * as the last: a new consumer says how much is left. */
+        /* Somebody may have removed the end of the index, so that no message says that it is the
+         * last one. A new consumer says how many are left. */
         if (status >= 400 && (status != 408 || !reader->indexed))
             reader->silence_ms = now; /* or the consumer is gone */
         return;

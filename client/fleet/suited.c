@@ -18,8 +18,7 @@ static bool has_suiting(struct suited *suited, const json_t *daemons)
     for (size_t i = 0; i < json_array_size(daemons); i++) {
         const char *digest =
             json_string_value(json_object_get(json_array_get(daemons, i), "digest"));
-        if (strcmp(suited->digest, FEEDS_ANY) == 0 ||
-            (digest && strcmp(suited->digest, digest) == 0))
+        if (feeds_allow(suited->digest, digest ? digest : ""))
             return true;
         (void)snprintf(suited->other, sizeof(suited->other), "%s", digest ? digest : "");
     }

@@ -116,7 +116,7 @@ static void send_result(struct task *task)
     headers[n++] = (struct header){API_HOST, task->worker};
     if (task->digest)
         headers[n++] = (struct header){API_DIGEST, task->digest};
-    if (!task->result_is_error && *task->isolation)
+    if (*task->isolation)
         headers[n++] = (struct header){API_ISOLATION, task->isolation};
     if (task->result_ref)
         headers[n++] = (struct header){API_BODY, task->result_ref};
@@ -265,21 +265,14 @@ static void starve(struct task *task)
     taskmark_starve(task);
 }
 
-/* Whether the daemon has confined the job otherwise than its run wants it: it was reloaded after
+/* Hands the job back to daemons that confine it as its run wants it: this one was reloaded after
  * the job was asked for. */
-static bool is_of_other_isolation(const struct task *task, const char *isolation)
-{
-    return isolation && strcmp(task->isolation, FEEDS_ANY) != 0 &&
-           strcmp(task->isolation, isolation) != 0;
-}
-
-/* Hands the job back to daemons that confine it as its run wants it. */
 static void leave_to_others(struct task *task, const char *isolation)
 {
     bus_complain(task->bus,
                  "job %s of run %s ran with the isolation %.12s..., since the daemon was reloaded; "
                  "its run wants %.12s...: it is handed back, and its result dropped",
-                 task->id.data, task->names.run, isolation, task->isolation);
+                 task->id.data, task->names.run, isolation, task->wanted);
     (void)lane_ask_status(task->lane); /* before more jobs are asked for */
     hand_back(task);
 }
@@ -297,7 +290,7 @@ static void on_answered(struct lane_job *job, struct message *message)
         task_settle(task, "+TERM", TASK_CANCELLED);
     } else if ((task->is_unwanted && was_ended) || strcmp(code, "draining") == 0) {
         hand_back(task);
-    } else if (is_of_other_isolation(task, isolation)) {
+    } else if (isolation && !feeds_allow(task->wanted, isolation)) {
         leave_to_others(task, isolation);
     } else if (lacks_tests(task, message)) {
         fetch(task);
@@ -474,7 +467,7 @@ struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
     task->ack_wait_ms = feed->ack_wait_ms;
     task->progress_ms = now + task->ack_wait_ms / PROGRESS_PART;
     task->back = "-NAK";
-    (void)snprintf(task->isolation, sizeof(task->isolation), "%s", feed->digest);
+    (void)snprintf(task->wanted, sizeof(task->wanted), "%s", feed->digest);
     task->bench.lock = -1;
     make_nonce(task->nonce);
     if (!api_read_delivery(natsMsg_GetReply(message), &task->delivery) ||

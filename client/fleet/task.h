@@ -64,8 +64,8 @@ struct task {
     struct api_delivery delivery;
     struct bytes body;
     char *digest, *body_ref, *tests_ref; /* may be NULL */
-    char isolation[80]; /* digest of the one that the run wants, or FEEDS_ANY; of the one that the
-                           answer had, once it is there */
+    char wanted[80];    /* digest of the isolation that the run wants, or FEEDS_ANY */
+    char isolation[80]; /* of the one that the answer had; "": it is an error, or none has come */
     struct tests tests;
     char nonce[24];   /* of its start */
     struct mark mark; /* as stored, with our start once it is there; empty: not read */

@@ -437,7 +437,7 @@ def test_that_it_is_so_in_one_process(name, monkeypatch):
 
 
 def test_memory_that_is_to_be_filled_tells_nothing(client):
-    """What was there before, in the process of the tests, is not for the code."""
+    """The code does not see what the tests' process had in that memory before."""
     code = (
         "import io\nseen = []\nclass Raw(io.RawIOBase):\n    def readable(self): return True\n"
         "    def readinto(self, b):\n        seen.append(sum(map(bool, bytes(b))))\n        return 0\ndef told(): return seen\n"

@@ -82,7 +82,7 @@ def test_a_run_is_taken_up_under_another_isolation(fleet, tmp_path):
 
 
 def test_a_worker_that_has_stopped_is_not_counted(fleet, tmp_path):
-    """Neither by status nor by a batch, to which a host that is no longer there is none that differs."""
+    """`status` does not list it, and a batch does not compare its isolation with that of the others."""
     fleet.add_host("a").stop()
     fleet.add_worker("b", fleet.add_daemon("sandbox.memory_bytes=64M"))
     status = json.loads(fleet.run("status", "--json", check=True).stdout)

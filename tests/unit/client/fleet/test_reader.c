@@ -148,15 +148,22 @@ static void expire(struct bus *bus)
     natsMsg_Destroy(message);
 }
 
+static void begin(struct bus *bus, struct heard *heard, struct reader *reader)
+{
+    *bus = (struct bus){0};
+    *heard = (struct heard){0};
+    assert_int_equal(reader_init(reader, bus, "r", &ops, heard), 0);
+}
+
 /* --- the tests ---------------------------------------------------------------------------- */
 
 static void test_the_index_and_what_comes_behind_it(void **state)
 {
-    struct bus bus = {0};
-    struct heard heard = {0};
+    struct bus bus;
+    struct heard heard;
     struct reader reader;
     (void)state;
-    assert_int_equal(reader_init(&reader, &bus, "r", &ops, &heard), 0);
+    begin(&bus, &heard, &reader);
     created(&bus, "index", 2);
     deliver(&bus, "index", 1, "", 1);
     assert_int_equal(heard.ready, 0);
@@ -175,11 +182,11 @@ static void test_the_index_and_what_comes_behind_it(void **state)
  * behind the index, without a body. */
 static void test_what_the_consumer_of_the_index_sends_late(void **state)
 {
-    struct bus bus = {0};
-    struct heard heard = {0};
+    struct bus bus;
+    struct heard heard;
     struct reader reader;
     (void)state;
-    assert_int_equal(reader_init(&reader, &bus, "r", &ops, &heard), 0);
+    begin(&bus, &heard, &reader);
     created(&bus, "index", 1);
     deliver(&bus, "index", 1, "", 0);
     deliver(&bus, "index", 2, "", 0); /* the other consumer is still to be made */
@@ -197,11 +204,11 @@ static void test_what_the_consumer_of_the_index_sends_late(void **state)
  * but a new consumer, which has nothing. */
 static void test_the_end_of_the_index_is_removed(void **state)
 {
-    struct bus bus = {0};
-    struct heard heard = {0};
+    struct bus bus;
+    struct heard heard;
     struct reader reader;
     (void)state;
-    assert_int_equal(reader_init(&reader, &bus, "r", &ops, &heard), 0);
+    begin(&bus, &heard, &reader);
     created(&bus, "index", 2);
     deliver(&bus, "index", 1, "", 1);
     expire(&bus);
@@ -216,16 +223,16 @@ static void test_the_end_of_the_index_is_removed(void **state)
 /* Where results are awaited, a request that is over is made again at the same consumer. */
 static void test_a_request_for_results_is_made_again(void **state)
 {
-    struct bus bus = {0};
-    struct heard heard = {0};
+    struct bus bus;
+    struct heard heard;
     struct reader reader;
     (void)state;
-    assert_int_equal(reader_init(&reader, &bus, "r", &ops, &heard), 0);
+    begin(&bus, &heard, &reader);
     created(&bus, "index", 0);
     created(&bus, "live", 0);
     expire(&bus);
     size_t requests = bus.requests, asked = bus.asked;
-    (void)reader_go_on(&reader, 0);
+    (void)reader_go_on(&reader, monotonic_ms());
     assert_int_equal(bus.requests, requests);
     assert_int_equal(bus.asked, asked + 1);
     reader_deinit(&reader);
