@@ -22,6 +22,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- stopping ------------------------------------------------------------------------------ */
@@ -219,7 +220,34 @@ static int set_up_conn_env(struct supervisor *supervisor)
     return r;
 }
 
-/* Makes and locks the work directory: two daemons in one would empty each other's slots. */
+/* How long a daemon waits for the lock of its work directory, and how often it tries. */
+#define WORK_DIR_WAIT_MS 2000
+#define WORK_DIR_TRY_MS 10
+
+/* Locks the work directory: two daemons in one would empty each other's slots. A daemon that was
+ * killed may leave children behind that were about to become jails: they hold its lock until they
+ * do or die, so this waits for them. */
+static int lock_work_dir(struct supervisor *supervisor, const char *path, struct fault *fault)
+{
+    const struct timespec pause = {.tv_nsec = WORK_DIR_TRY_MS * 1000000L};
+    int r, waited_ms = 0;
+    while ((r = flock(supervisor->work_dir_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0) ==
+               -EWOULDBLOCK &&
+           waited_ms < WORK_DIR_WAIT_MS) {
+        if (waited_ms == 0)
+            log_write(&supervisor->log, LOG_NOTICE, "%s is in use; waiting at most %d ms for it",
+                      path, WORK_DIR_WAIT_MS);
+        (void)nanosleep(&pause, NULL);
+        waited_ms += WORK_DIR_TRY_MS;
+    }
+    if (r == -EWOULDBLOCK)
+        fault_set(fault, "[daemon] work_dir: %s is in use by another rubricd", path);
+    else if (r < 0)
+        fault_set(fault, "[daemon] work_dir: %s: cannot lock it: %s", path, strerror(-r));
+    return r;
+}
+
+/* Makes and locks the work directory. */
 static int set_up_work_dir(struct supervisor *supervisor, const char *path, struct fault *fault)
 {
     int r = 0;
@@ -237,12 +265,7 @@ static int set_up_work_dir(struct supervisor *supervisor, const char *path, stru
         fault_set(fault, "[daemon] work_dir: %s: %s", path, strerror(-r));
         return r;
     }
-    if (flock(supervisor->work_dir_fd, LOCK_EX | LOCK_NB) < 0) {
-        r = -errno;
-        fault_set(fault, "[daemon] work_dir: %s is in use by another rubricd", path);
-        return r;
-    }
-    return 0;
+    return lock_work_dir(supervisor, path, fault);
 }
 
 /* Opens the tree of control groups, if the daemon has one. Before any child is started. */

@@ -3,6 +3,7 @@
 it reports about itself, and that it leaks nothing."""
 
 import ctypes
+import fcntl
 import grp
 import os
 import platform
@@ -280,12 +281,34 @@ def test_a_work_directory_in_use(daemon, tmp_path):
     """Two daemons would delete each other's files, so the second refuses; the first notices nothing."""
     done = run("--config=/dev/null", *places(tmp_path, work=daemon.work))
     assert done.returncode == UNAVAILABLE
-    assert done.stderr == (
-        f"rubricd: cannot start: [daemon] work_dir: {daemon.work} is in use by another rubricd\n"
-    )
+    assert done.stderr.splitlines() == [
+        f"rubricd: {daemon.work} is in use; waiting at most 2000 ms for it",
+        f"rubricd: cannot start: [daemon] work_dir: {daemon.work} is in use by another rubricd",
+    ]
     assert not (tmp_path / "s").exists()
     with daemon.connect() as client:
         client.ping()
+
+
+def test_a_work_directory_that_a_killed_daemon_still_holds(tmp_path):
+    """Children of a killed daemon that are not jails yet hold its lock until they are or die."""
+    work = tmp_path / "work"
+    work.mkdir(mode=0o700)
+    held = os.open(work, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    give_to_account(work)
+    give_to_account(tmp_path)
+    process = subprocess.Popen(
+        [RUBRICD, "--config=/dev/null", *places(tmp_path, work=work), "--set=daemon.slots=1"],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stderr.readline() == f"rubricd: {work} is in use; waiting at most 2000 ms for it\n"
+        os.close(held)
+        wait_until(lambda: says_hello(tmp_path / "s"), "the daemon listens")
+    finally:
+        process.terminate()
+        process.communicate(timeout=DEADLINE)
 
 
 def test_a_socket_in_use(daemon, tmp_path, bench):
