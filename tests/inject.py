@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Fails one use of one function in the daemon, in a jail or in a client, and looks at what becomes of a
-batch of all kinds of jobs. A shortage is never a verdict: each job gets its right answer or a retriable
+batch of rubric, sandbox and code_exec jobs. A shortage is never a verdict: each job gets its right answer or a retriable
 error with its id; nothing hangs, nothing dies, and the next batch is clean.
 
     RUBRICD_BUILD=build tests/inject.py                       all of it: every function at its 1st, 2nd, 4th, 8th use
@@ -148,7 +148,7 @@ def make_bench(root):
 
 
 def jobs_of(bench):
-    """Returns jobs of all kinds by id, each with a result of its own."""
+    """Returns jobs of these kinds by id, each with a result of its own."""
     sandbox = {"kind": "sandbox"}
     code = {"kind": "code_exec", "targets": ["assert f(2) == 4", "assert f(3) == 6"]}
     return {

@@ -22,7 +22,7 @@
 
 struct engine_job {
     struct submission submission;
-    json_t *note;       /* handed to engine_work.answer with the answer; may be NULL */
+    json_t *note;       /* owned; lent to engine_work.answer with the answer; may be NULL */
     struct fault place; /* where the input has the job, "jobs.jsonl:7": for messages */
     bool left_out;      /* the input names it, but it is not to run */
     bool is_counted;    /* with INPUT_WRONG: what is wrong has been counted as unusable before */

@@ -44,7 +44,7 @@ struct feeds {
 void feeds_deinit(struct feeds *feeds);
 
 /* Takes a page of the server's list of consumers, an array. FIRST: it is the first page. LAST: the
- * feeds that no page had are gone. */
+ * feeds that no page had are gone. Feeds that were returned before are no longer valid. */
 void feeds_take_page(struct feeds *feeds, const json_t *consumers, bool first, bool last);
 
 /* Returns the feed of that name, or NULL. */
@@ -52,11 +52,12 @@ struct feed *feeds_find(struct feeds *feeds, const char *name);
 
 typedef bool feeds_suits(void *arg, const struct feed *feed);
 
-/* Returns the feed whose turn it is among those that are not empty and that SUIT; NULL: none. */
+/* Returns the feed whose turn it is among those that are not empty and that SUITS accepts; NULL:
+ * none. */
 struct feed *feeds_next(struct feeds *feeds, feeds_suits *suits, void *arg);
 
 /* Counts the runs that have such a feed. */
 size_t feeds_count_runs(const struct feeds *feeds, feeds_suits *suits, void *arg);
 
-/* Returns the feed to wait at: each that SUITS in turn, empty or not; NULL: none. */
+/* Returns the feed to wait at: each that SUITS accepts in turn, empty or not; NULL: none. */
 struct feed *feeds_next_idle(struct feeds *feeds, feeds_suits *suits, void *arg);

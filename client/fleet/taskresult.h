@@ -11,7 +11,7 @@ int taskresult_restore(const struct message *message, const char *lane_id, const
 
 /* Adds to *TEXT, a result or an error, how the fleet came by it: WORKER ran it after it had STARVED
  * elsewhere or here (entries of its mark), BESIDE so many other jobs although it was to be alone.
- * Without such entries nothing is added. 0 or -ENOMEM. */
+ * Without such entries nothing is added. 0; or -ENOMEM, after which *TEXT is empty or as it was. */
 int taskresult_label(struct bytes *text, const char *worker, const json_t *starved,
                      unsigned beside);
 

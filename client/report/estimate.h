@@ -29,12 +29,12 @@ enum estimate_of {
     ESTIMATE_DIFFERENCES,
 };
 
-/* Estimates the mean of N values. 0, -ENOMEM, or -EFBIG for too many values. */
+/* Estimates the mean of N values, which may be 0. 0, -ENOMEM, or -EFBIG if N exceeds UINT32_MAX. */
 int estimate(const double *values, size_t n, enum estimate_of of,
              const struct bootstrap_options *options, struct estimate *ret);
 
-/* Makes {mean, n, standard_error, interval, bca, percentile, wilson, ...}; NULL when memory runs
- * out. */
+/* Makes {mean, n, standard_error, interval, bca, percentile, wilson, ...}, which the caller owns;
+ * NULL when memory runs out. */
 json_t *estimate_json(const struct estimate *estimate);
 
 const char *estimate_method_name(enum estimate_method method);

@@ -18,13 +18,15 @@ struct lockdown_error {
     int32_t error;  /* errno */
 };
 
+/* What to confine, and what to become. Everything in it is borrowed; the descriptors end with the
+ * process. */
 struct lockdown {
     uint32_t layers;       /* bits of enum layer: layers in force */
     int cwd;               /* the work directory; becomes the working directory */
     int fds[LOCKDOWN_FDS]; /* become 0, 1, 2, ...; above those, as the jail sees to; -1: none,
                               and /dev/null in the place of 0 */
     unsigned fd_count;     /* of them in use; the first three always are */
-    unsigned processes;    /* of jails with the job's identity */
+    unsigned processes;    /* of the jail and its twin, which count against the job's limit */
     int ruleset;           /* Landlock ruleset; -1: none */
     bool is_in_domain;     /* the jail has enforced it on itself, and this process inherits that */
     bool own_cgroup;       /* the job is alone in its cgroup, which becomes the root of its cgroup

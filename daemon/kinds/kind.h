@@ -47,8 +47,8 @@ struct kind_plan {
     bool no_code;         /* there is no code to run, and nothing to launch */
     void *parts;          /* owned; what `free_parts` frees */
     void (*free_parts)(void *parts);
-    void *kept; /* owned: what judge() needs beside the spec; the kind's free_kept() frees it. Of
-                 * plan() alone */
+    void *kept; /* owned: what judge() needs beside the spec; the kind's free_kept() frees it. Only
+                 * plan() sets it */
     bool more;  /* another step may follow this one: next() is asked when it has ended */
     bool uses_result; /* the launch points into the result that next() was shown: it cannot wait */
 };
@@ -74,7 +74,9 @@ struct kind_run {
 struct judgement {
     struct bench_score score;
     bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */
-    const char *reason;  /* why there is no score; NULL: there is one */
+    /* Texts that are not owned are static, or borrowed from the plan or the job where that is said.
+     */
+    const char *reason;        /* why there is no score; NULL: there is one */
     const char *errno_name;    /* of what a command met; NULL: nothing, or this kind tells none */
     const char *verdict;       /* a word of the protocol; NULL: this kind has none */
     const char *rubric_digest; /* borrowed from what the plan kept; NULL: none */

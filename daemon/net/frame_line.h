@@ -39,7 +39,7 @@ struct frame_line {
 
 /* Embedded in a connection: the frame that it would handle next. */
 struct frame_turn {
-    struct frame_line *line;
+    struct frame_line *line; /* whoever embeds this sets it, before any function here is called */
     bool is_waiting;
     bool is_granted;          /* it need not wait again */
     enum frame_weight weight; /* while it waits */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Files that a jail has collected from a job's work directory: memory with link_file records
- * (jail/link.h). The supervisor makes it, the jail fills it, and the supervisor seals it before
- * anybody reads it. Its content is untrusted: reading checks it.
+ * (jail/link.h). The daemon makes it, the jail fills it, and the daemon seals it before anybody
+ * reads it. Its content is untrusted: reading checks it. No function here closes FD: it is its
+ * owner's.
  *
  * May include: the jail's link, and proto. */
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The jobs of chaos and soak: of every kind, good and hostile, each with the only answer that is right.
+"""The jobs of chaos and soak: rubric, sandbox and code_exec, good and hostile, each with the only answer that is right.
 
 The text of each job has a token of its own, and its right answer depends on that token. So an answer that
 went to another job is wrong, too."""
