@@ -224,7 +224,29 @@ def _more(value, solid):
     if solid is tuple and type(getattr(value, "_fields", None)) is tuple:
         return ("namedtuple", value._fields, tuple(getattr(value, "_field_defaults", {}).items()))
     place = place_of_exception(value)
-    return ("host", *place) if place else None
+    if place:
+        return ("host", *place)
+    if is_metaclass(value):
+        return METACLASS
+    return ("metaclass", type(value)) if is_metaclass(type(value)) else None
+
+
+# Marks a metaclass that the other side takes for one.
+METACLASS = ("metaclass",)
+# The other side takes no metaclass for one that decides what an instance is, or prepares the names of a class.
+NOT_MIRRORED = frozenset(("__prepare__", "__instancecheck__", "__subclasscheck__"))
+
+
+def is_metaclass(kind):
+    """Returns whether the other side takes a class for a metaclass: a class statement has made it and all its bases but
+    `type`."""
+    *own, last = kind.__mro__[:-1] or (type,)
+    return (
+        bool(own)
+        and last is type
+        and not any(class_of_library(one) for one in own)
+        and all(NOT_MIRRORED.isdisjoint(vars(one)) for one in own)
+    )
 
 
 def has_mirror(base):
@@ -253,7 +275,7 @@ def class_(value, tells_doc, teller):
     attributes = tuple(entry for entry in entries if entry is not None)
     if is_enumeration(value):
         attributes = tuple(one for one in attributes if one[1] != "f" or one[2].__globals__.get("__name__") != "enum")
-    else:  # an enumeration has on the other side, too, what the library's classes have
+    elif not is_metaclass(value):  # these two have on the other side, too, what the library's classes have
         attributes += _inherited(value)
     if teller:
         attributes += (("__annotations__", "a", teller.annotations(vars(value).get("__annotations__"))),)

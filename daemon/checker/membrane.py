@@ -13,6 +13,7 @@ import asynchronous
 import classes
 import describe
 import enumerations
+import metaclasses
 import mirrors
 import sharing
 import turns
@@ -243,6 +244,12 @@ class Space(Conversation):
     def make_enumeration(self, number, parts):
         return enumerations.make(self, number, parts)
 
+    def make_metaclass(self, number, parts):
+        return metaclasses.make(self, number, parts)
+
+    def metaclass_of(self, specials, bases, more):
+        return metaclasses.of_mirror(self, specials, bases, more)
+
     def make_method(self, number, parts):
         is_theirs = len(parts) == 3 and id(type(parts[2])) in self.infos  # as of a method that lru_cache() has made
         if not is_theirs and (len(parts) != 3 or type(parts[2]) not in (describe.FUNCTION, describe.BOUND)):
@@ -318,33 +325,6 @@ class Space(Conversation):
     def is_here(self, value):
         """Returns whether an instance of a class that derives from a mirror lives on this side."""
         return self.infos[id(type(value))].is_here
-
-    def metaclass(self, specials, bases, more):
-        """Returns the metaclass of a mirror: one with the special methods that its class's class has."""
-        if more == describe.ABSTRACT and not self.asks_abstract:
-            specials = ()  # nothing is registered
-        if any(classes.is_exception(one) for one in bases):
-            # What a test expects, or lets pass, is decided by the classes themselves.
-            specials = tuple(name for name in specials if name not in ("__instancecheck__", "__subclasscheck__"))
-        abc = sys.modules.get("abc")
-        is_abstract = abc is not None and any(isinstance(one, abc.ABCMeta) for one in bases)
-        above = [type(one) for one in bases if type(one) in self.metaclasses and type(one) is not self.Mirror]
-        key = (specials, is_abstract, *above)
-        if key == ((), False):
-            return self.Mirror
-        made = self.metaclass_by_bases.get(key)
-        if made is None:
-            info = mirrors.Info(None, "class")
-            info.named = True
-            names = {name: mirrors.make_special(self, info, name, None) for name in specials if name != "__call__"}
-            parents = [*dict.fromkeys(above), *([self.Mirror] if not above else [])]
-            if is_abstract and not any(issubclass(one, abc.ABCMeta) for one in parents):
-                parents.append(abc.ABCMeta)
-                names["__new__"] = None
-                del names["__new__"]
-            made = self.metaclass_by_bases[key] = type("Mirror", tuple(parents), names)
-            self.metaclasses.add(made)
-        return made
 
     def derive(self, metaclass, name, bases, namespace, keywords):
         """Makes the class of a class statement one of whose bases is a mirror. Its instances live where

@@ -89,6 +89,11 @@ def checked_signature(parts):
         raise WireError("a bad signature") from None
 
 
+def is_statement_over_mirrors(space, arguments):
+    """Returns whether ARGUMENTS are those of a metaclass, for a class that derives from a mirror."""
+    return len(arguments) == 3 and type(arguments[1]) is tuple and any(id(one) in space.infos for one in arguments[1])
+
+
 def make_machinery(space):
     """Returns the metaclass of the mirror classes of a space and the class of all mirrored instances."""
 
@@ -101,6 +106,8 @@ def make_machinery(space):
             pass
 
         def __call__(cls, /, *arguments, **keywords):
+            if issubclass(cls, Mirror) and is_statement_over_mirrors(space, arguments):
+                return type.__call__(cls, *arguments, **keywords)
             if space.info(cls).is_here:
                 return space.has_made(cls, type.__call__(cls, *arguments, **keywords))
             if space.info(cls).library:
@@ -130,11 +137,12 @@ def make_machinery(space):
         # As the other side has them, without what makes it a mirror. Python itself does not look here.
         @property
         def __mro__(cls):
-            return tuple(one for one in mro_of(cls) if one is not Instance)
+            return tuple(one for one in mro_of(cls) if one is not Instance and one is not Mirror)
 
         @property
         def __bases__(cls):
-            return tuple(one for one in bases_of(cls) if one is not Instance) or (object,)
+            shown = tuple(one for one in bases_of(cls) if one is not Instance and one is not Mirror)
+            return shown or (type if issubclass(cls, Mirror) else object,)
 
         @property
         def __annotations__(cls):
@@ -276,6 +284,8 @@ def make_class(space, number, parts):
     name, qualified, module, doc, bases, attributes, specials, more = checked_class(parts)
     if type(more) is tuple and more and more[0] == "enum":
         return space.make_enumeration(number, parts)
+    if more == describe.METACLASS:
+        return space.make_metaclass(number, parts)
     info = Info(number, name)
     names = {"__module__": shown_module(module), "__qualname__": qualified}
     names["__doc__"] = doc if type(doc) is str else None
@@ -293,19 +303,19 @@ def make_class(space, number, parts):
         add_local_access(space, names, solid)
     if type(more) is tuple and len(more) == 3 and more[0] == "namedtuple" and solid is tuple:
         add_fields(names, more[1], more[2])
-    made = new_class(space.metaclass(specials, bases, more), name, bases, names)
+    made = new_class(space, space.metaclass_of(specials, bases, more), name, bases, names)
     if "__slots__" in names:
         type.__delattr__(made, "__slots__")  # those of the other side's class are asked for
     space.infos[id(made)] = info
     return made
 
 
-def new_class(metaclass, name, bases, names):
+def new_class(space, metaclass, name, bases, names):
     try:
         return type.__new__(metaclass, name, bases, names)
     except TypeError:
         # Bases that do not go together here: those of the library are left out.
-        bases = tuple(one for one in bases if isinstance(type(one), type) and type(one).__name__ == "Mirror")
+        bases = tuple(one for one in bases if isinstance(one, space.Mirror))
         return type.__new__(metaclass, name, bases, names)
 
 

@@ -274,6 +274,33 @@ HONEST = {
         "v = with_x(L([1]))\nassert v.x == 3\ndel v.x\nassert not hasattr(v, 'x') and v == [1]",
         "v = with_x(I(4))\ndel v.x\nassert not hasattr(v, 'x') and v == 4",
     ),
+    "metaclasses": (
+        "",
+        "class Once(type):\n    made = {}\n    def __call__(cls, *given):\n        if cls not in cls.made:\n"
+        "            cls.made[cls] = super().__call__(*given)\n        return cls.made[cls]\n"
+        "class One(metaclass=Once):\n    def __init__(self, value=0): self.value = value\n"
+        "class Named(type):\n    known = {}\n    def __new__(of, name, bases, names, **more):\n"
+        "        made = super().__new__(of, name, bases, names)\n        of.known[name], made.tag = made, more.get('tag', name.lower())\n"
+        "        return made\n    def __init__(cls, name, bases, names, **more): super().__init__(name, bases, names)\n"
+        "    def __len__(cls): return len(cls.known)\n    def __getitem__(cls, name): return cls.known[name]\n"
+        "    def __lt__(cls, other): return cls.tag < other.tag\n    def __repr__(cls): return f'<{cls.tag}>'\n"
+        "    @property\n    def low(cls): return cls.__name__.lower()\n    def hello(cls): return 'hello ' + cls.low\n"
+        "class Base(metaclass=Named):\n    x = 1\n    def get(self): return self.x\nclass Sub(Base, tag='a'): x = 2\n"
+        "class Failure(Exception, metaclass=Named): pass\nclass More(Named): pass\nclass Most(Base, metaclass=More): pass\n",
+        None,
+        "assert One(1) is One(2) and One().value == 1 and type(One) is Once and isinstance(One, Once) and issubclass(Once, type)",
+        "assert One.__class__ is Once and type(One).__name__ == 'Once' and not isinstance(One(), Once) and Once.__bases__ == (type,)",
+        "assert len(Base) == 4 and Base['Sub'] is Sub and sorted([Base, Sub]) == [Sub, Base] and repr(Sub) == '<a>'",
+        "assert Sub.low == 'sub' and Sub.hello() == 'hello sub' and Sub.tag == 'a' and Named.known['Base'] is Base and Sub().get() == 2",
+        "assert type(Most) is More and isinstance(Most, Named) and not isinstance(Base, More) and issubclass(More, Named)",
+        "class Mine(Base, tag='m'):\n    x = 3\n    def twice(self): return 2 * self.x\n"
+        "assert type(Mine) is Named and Mine.tag == 'm' and Mine().get() == 3 and Mine().twice() == 6 and Base['Mine'] is Mine",
+        "class Own(metaclass=Named):\n    x = 5\n    def get(self): return self.x\n"
+        "assert type(Own) is Named and Own.low == 'own' and Own().get() == 5 and Base['Own'] is Own",
+        "Made = Named('Made', (Base,), {'x': 9})\nassert Made().get() == 9 and issubclass(Made, Base) and type(Named('N', (), {})) is Named",
+        "class Mixed(Base, dict): pass\nassert type(Mixed) is Named and Mixed(a=1)['a'] == 1",
+        "try:\n    raise Failure('f')\nexcept Failure as e:\n    assert e.args == ('f',) and type(type(e)) is Named",
+    ),
     "classes registered as subclasses": (
         "",
         "from abc import ABC, ABCMeta\nclass Shape(ABC): pass\n@Shape.register\nclass Square: pass\nclass Other: pass\n"
@@ -434,6 +461,27 @@ def test_that_it_is_so_in_one_process(name, monkeypatch):
     exec(joined, vars(module))
     for target in targets:
         exec(target, vars(module))
+
+
+# What the code's side tells of a class beside its bases and attributes, and what the judge says to that.
+LIES = {
+    "a metaclass that is a built-in type": ("('metaclass', int)", "a bad metaclass"),
+    "a metaclass that is a class": ("('metaclass', type(value)) if value is not Plain else None", "a bad metaclass"),
+    "a metaclass that is a number": ("('metaclass', 5)", "a bad metaclass"),
+    "a metaclass that decides what an instance is": ("describe.METACLASS", "a metaclass that is no mirror"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_lies_about_metaclasses(client, name):
+    more, said = LIES[name]
+    code = (
+        "import sys\nclass Plain: pass\nclass Told:\n    def __instancecheck__(self, value): return True\n"
+        "frame = sys._getframe()\nwhile 'describe' not in frame.f_globals: frame = frame.f_back\n"
+        f"describe = frame.f_globals['describe']\ndescribe._more = lambda value, solid: {more}\n"
+    ).replace("type(value)", "Plain")
+    result = grade(client, "", code, None, "assert isinstance(3, Told)")
+    assert (result["verdict"], result["score"]["failure_modes"][0]["detail"]) == ("error", f"it does not keep to the protocol: {said}")
 
 
 def test_memory_that_is_to_be_filled_tells_nothing(client):
