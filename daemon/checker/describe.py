@@ -249,11 +249,16 @@ def is_metaclass(kind):
     )
 
 
+def is_zone(base):
+    return base.__module__ == "datetime" and base.__name__ == "tzinfo"
+
+
 def has_mirror(base):
     """Returns whether the other side takes a class of the library as a base: built-in types that instances
-    are made of, exceptions, and abstract classes, whose methods work on whatever has the methods they need."""
+    are made of, exceptions, `tzinfo`, whose methods datetime calls, and abstract classes, whose methods work on whatever
+    has the methods they need."""
     is_solid = is_among(base, IMMUTABLE_BASES) or is_among(base, MUTABLE_BASES)
-    return is_solid or issubclass(base, BaseException) or base.__module__ in ("collections.abc", "numbers")
+    return is_solid or is_zone(base) or issubclass(base, BaseException) or base.__module__ in ("collections.abc", "numbers")
 
 
 def _inherited(value):

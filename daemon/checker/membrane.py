@@ -186,7 +186,7 @@ class Space(Conversation):
         self.stand_in_numbers[id(value)] = number
 
     def new_instance(self, number, kind):
-        value = object.__new__(kind)
+        value = mirrors.empty_instance(kind)
         known = self.stand_in_numbers
         identity = id(value)
 

@@ -231,6 +231,13 @@ def make_instance(space):
     return Instance
 
 
+def empty_instance(kind):
+    """Makes an instance of a mirror. A time zone is made by tzinfo, and by nothing else."""
+    datetime = sys.modules.get("datetime")
+    maker = datetime.tzinfo if datetime is not None and issubclass(kind, datetime.tzinfo) else object
+    return maker.__new__(kind)
+
+
 class Copy:
     """Stands for an instance while `copy` or `pickle` works on it."""
 
@@ -297,6 +304,10 @@ def make_class(space, number, parts):
         names.setdefault(special, make_special(space, info, special, None))
     solid = solid_of(bases)
     if solid is object:
+        for zone in filter(describe.is_zone, bases):
+            # datetime calls it with itself, which the other side would not take for one.
+            names.setdefault("fromutc", zone.fromutc)
+            names["__getattribute__"] = space.Instance.__getattribute__
         bases += (space.Instance,)
         names["__slots__"] = () if any(hasattr(one, "__weakref__") for one in bases) else ("__weakref__",)
     else:

@@ -301,6 +301,27 @@ HONEST = {
         "class Mixed(Base, dict): pass\nassert type(Mixed) is Named and Mixed(a=1)['a'] == 1",
         "try:\n    raise Failure('f')\nexcept Failure as e:\n    assert e.args == ('f',) and type(type(e)) is Named",
     ),
+    "time zones": (
+        "",
+        "from datetime import datetime, time, timedelta, timezone, tzinfo\nclass Fixed(tzinfo):\n    def __init__(self, hours): self.hours = hours\n"
+        "    def utcoffset(self, dt): return timedelta(hours=self.hours)\n    def dst(self, dt): return timedelta(0)\n"
+        "    def tzname(self, dt): return f'F{self.hours}'\n    def __repr__(self): return f'Fixed({self.hours})'\n"
+        "class Summer(tzinfo):\n    def utcoffset(self, dt): return timedelta(hours=2 if 3 < dt.month < 11 else 1)\n"
+        "    def dst(self, dt): return timedelta(hours=1 if 3 < dt.month < 11 else 0)\n"
+        "def now(): return datetime(2024, 1, 1, 12, tzinfo=Fixed(2))\ndef to_utc(dt): return dt.astimezone(timezone.utc)\n",
+        None,
+        "from datetime import datetime, time, timedelta, timezone, tzinfo\nnoon = datetime(2024, 1, 1, 12, tzinfo=Fixed(2))\n"
+        "assert noon.utcoffset() == timedelta(hours=2) and noon.tzname() == 'F2' and noon.isoformat() == '2024-01-01T12:00:00+02:00'\n"
+        "assert noon == datetime(2024, 1, 1, 10, tzinfo=timezone.utc) and noon.tzinfo.hours == 2 and noon.dst() == timedelta(0)\n"
+        "assert datetime(2024, 1, 1, tzinfo=timezone.utc).astimezone(Fixed(3)).hour == 3 and noon.astimezone(timezone.utc).hour == 10",
+        "from datetime import datetime, timedelta\nassert datetime(2024, 7, 1, tzinfo=Summer()).utcoffset() == timedelta(hours=2)\n"
+        "assert datetime(2024, 1, 1, tzinfo=Summer()).utcoffset() == timedelta(hours=1)",
+        "from datetime import datetime, timezone\nassert to_utc(datetime(2024, 1, 1, 12, tzinfo=Fixed(2))) == datetime(2024, 1, 1, 10, tzinfo=timezone.utc)",
+        "from datetime import datetime, tzinfo\nassert now().hour == 12 and now().tzinfo.hours == 2 and isinstance(Fixed(1), tzinfo)\n"
+        "assert repr(datetime(2024, 1, 1, tzinfo=Fixed(2))) == 'datetime.datetime(2024, 1, 1, 0, 0, tzinfo=Fixed(2))'",
+        "from datetime import datetime, timedelta\nclass Mine(Fixed):\n    def tzname(self, dt): return 'mine'\n"
+        "assert datetime(2024, 1, 1, tzinfo=Mine(1)).tzname() == 'mine' and datetime(2024, 1, 1, tzinfo=Mine(1)).utcoffset() == timedelta(hours=1)",
+    ),
     "classes registered as subclasses": (
         "",
         "from abc import ABC, ABCMeta\nclass Shape(ABC): pass\n@Shape.register\nclass Square: pass\nclass Other: pass\n"
