@@ -6,6 +6,8 @@ Both sides have a copy of each class that the prelude defines. Only the state of
 reader puts it into an instance of its own class. To the judge that is plain data: what the instance does is
 what the prelude says, whatever the candidate has made of its copy."""
 
+from _operator import is_
+
 import describe
 import sharing
 import wire
@@ -255,17 +257,22 @@ def is_built_in(value):
     return wire.TYPES.get(value.__name__) is value
 
 
-def rebuild(kind, arguments, text, state, cause, suppressed, context):
-    """Makes an exception. No constructor of a class that is not built in runs."""
+def check_error(kind, arguments, text, state, cause, suppressed, context):
     kinds = (type(arguments), type(text), type(state), type(suppressed))
     if not is_exception(kind) or kinds != (tuple, str, tuple, bool):
         raise wire.WireError("a bad exception")
     if not all(one is None or isinstance(one, BaseException) for one in (cause, context)):
         raise wire.WireError("a bad cause")
+
+
+def rebuild(kind, arguments, text, state, cause, suppressed, context):
+    """Makes an exception. No constructor of a class that is not built in runs."""
+    check_error(kind, arguments, text, state, cause, suppressed, context)
     try:
         error = kind(*arguments) if is_built_in(kind) else kind.__new__(kind, *arguments)
-        if isinstance(kind.__init__, SLOT):  # of a built-in class, which keeps more than the arguments
-            kind.__init__(error, *arguments)
+        initialize = getattr(kind.__init__, "of_library", kind.__init__)
+        if isinstance(initialize, SLOT):  # of a built-in class, which keeps more than the arguments
+            initialize(error, *arguments)
     except Exception:
         error = kind.__new__(kind)
         error.args = arguments
@@ -273,8 +280,36 @@ def rebuild(kind, arguments, text, state, cause, suppressed, context):
     if not is_built_in(kind):
         error.__dict__[TEXT] = text
         error.args = arguments
+    set_causes(error, cause, suppressed, context)
+    return error
+
+
+def set_causes(error, cause, suppressed, context):
     if cause is not None:
         error.__cause__ = cause
     error.__context__ = context
     error.__suppress_context__ = suppressed
+
+
+def has_changed(parts, told):
+    """Returns whether an exception of which PARTS are to be told is not as it was when TOLD were told."""
+    if told is None or told[1] is not parts[1]:
+        return False  # the other side cannot give it another class
+    _, _, arguments, text, state, *causes = parts
+    _, _, told_arguments, told_text, told_state, *told_causes = told
+    pairs = ((arguments, told_arguments), (state, told_state), (causes, told_causes))
+    return text != told_text or any(len(one) != len(other) or not all(map(is_, one, other)) for one, other in pairs)
+
+
+def renew(error, parts):
+    """Makes a stand-in for an exception what the other side's exception has become. Returns it."""
+    if len(parts) != 8 or not isinstance(error, BaseException) or parts[1] is not type(error):
+        raise wire.WireError("a bad exception")
+    _, kind, arguments, text, state, cause, suppressed, context = parts
+    check_error(kind, arguments, text, state, cause, suppressed, context)
+    set_state(error, state)
+    if not is_built_in(kind):
+        error.__dict__[TEXT] = text
+    error.args = arguments
+    set_causes(error, cause, suppressed, context)
     return error

@@ -104,6 +104,7 @@ class Conversation:
             if type(number) is not int:
                 raise WireError("bad news")
             value = self.exports.pop(number, None)
+            self.told_errors.pop(number, None)
             if value is not None:
                 del self.export_numbers[id(value)]
                 self.let_go(value)

@@ -36,6 +36,7 @@ class Space(Conversation):
         self.exports, self.export_numbers = {}, {}  # ours, by number and by id()
         self.next_export = 0
         self.stand_ins, self.stand_in_numbers = {}, {}  # theirs, by number and by id()
+        self.told_errors = {}  # what the other side was told of our exceptions, by number
         self.described = {}  # of stand-ins that can go away: their class
         self.dead = []
         self.nans, self.nan_numbers = [], {}
@@ -77,11 +78,15 @@ class Space(Conversation):
 
     def export_own(self, writer, value):
         number = self.export_numbers.get(id(value))
-        if number is not None:
+        is_error = isinstance(value, BaseException)
+        parts = self.describe(value) if number is None or is_error else None
+        if number is not None and not (is_error and classes.has_changed(parts, self.told_errors.get(number))):
             writer.out += b"h"
             wire.write_number(writer.out, number)
             return
-        parts = self.describe(value)
+        if number is not None:
+            self.tell_again(writer, number, parts)
+            return
         if parts[0] not in describe.NUMBERED or self.may_forget(parts):
             writer.out += b"U"
         else:
@@ -94,6 +99,16 @@ class Space(Conversation):
             writer.exported.append(number)
             writer.out += b"H"
             wire.write_number(writer.out, number)
+            if is_error:
+                self.told_errors[number] = parts
+        writer.children(parts)
+
+    def tell_again(self, writer, number, parts):
+        """An exception that the other side knows has changed: a constructor has ended, or somebody has caught it."""
+        writer.out += b"n"
+        wire.write_number(writer.out, number)
+        writer.told_again.append((number, self.told_errors[number]))
+        self.told_errors[number] = parts
         writer.children(parts)
 
     def may_forget(self, parts):
@@ -106,6 +121,9 @@ class Space(Conversation):
         """Undoes what writing a message that cannot be sent has changed."""
         for number in writer.exported:
             del self.export_numbers[id(self.exports.pop(number))]
+            self.told_errors.pop(number, None)
+        for number, parts in writer.told_again:
+            self.told_errors[number] = parts
         for entry in writer.written:
             entry.seen = None
             if entry.number in writer.entered:
@@ -146,6 +164,9 @@ class Space(Conversation):
             return table.put_off(lambda parts: self.adopt(number, tuple(parts)), reader)
         if tag == 85:  # U
             return table.put_off(lambda parts: self.adopt(None, tuple(parts)), reader)
+        if tag == 110:  # n
+            number = reader.number()
+            return table.put_off(lambda parts: classes.renew(self.known(number), tuple(parts)), reader)
         if tag == 77:  # M
             return classes.read_derived(reader, table, self)
         if tag in classes.Shared.TAGS:

@@ -312,6 +312,8 @@ def make_class(space, number, parts):
         names["__slots__"] = () if any(hasattr(one, "__weakref__") for one in bases) else ("__weakref__",)
     else:
         add_local_access(space, names, solid)
+        if issubclass(solid, BaseException):
+            add_error_access(space, info, names, solid, bases)
     if type(more) is tuple and len(more) == 3 and more[0] == "namedtuple" and solid is tuple:
         add_fields(names, more[1], more[2])
     made = new_class(space, space.metaclass_of(specials, bases, more), name, bases, names)
@@ -471,15 +473,7 @@ def add_local_access(space, names, solid):
         return space.get(self, name)
 
     names["__getattr__"] = __getattr__
-    if issubclass(solid, BaseException):
-
-        def __str__(self):
-            text = self.__dict__.get(classes.TEXT)
-            return text if text is not None else solid.__str__(self)
-
-        names["__str__"] = __str__
-        names.pop("__repr__", None)
-    else:
+    if not issubclass(solid, BaseException):
 
         def __setattr__(self, name, value):
             space.ask("set", self, (name, value))
@@ -488,6 +482,36 @@ def add_local_access(space, names, solid):
             space.ask("delete", self, (name,))
 
         names["__setattr__"], names["__delattr__"] = __setattr__, __delattr__
+
+
+def add_error_access(space, info, names, solid, bases):
+    """The other side tells the text of an exception, unless a class of this side's makes it."""
+
+    def __str__(self):
+        makers = [vars(one)["__str__"] for one in mro_of(type(self)) if "__str__" in vars(one)]
+        if makers[0] is not __str__:  # super().__str__() in a class of this side
+            theirs = info.functions.get("__str__")
+            following = next(after for one, after in zip(makers, makers[1:]) if one is __str__)
+            return space.ask("call", theirs, (self,)) if theirs else following(self)
+        text = self.__dict__.get(classes.TEXT)
+        return text if text is not None else solid.__str__(self)
+
+    def __init__(self, *arguments, **keywords):
+        solid.__init__(self, *arguments, **keywords)
+        if space.number_of(self) is not None:  # super().__init__() in a constructor of this side
+            space.ask("set", self, ("args", self.args))
+
+    def own(name):
+        function = info.functions.get(name)
+        return function if type(function) is describe.FUNCTION and space.number_of(function) is None else None
+
+    names["__str__"] = own("__str__") or __str__
+    names.pop("__repr__", None)
+    if own("__repr__"):
+        names["__repr__"] = own("__repr__")
+    if not any(id(one) in space.infos for one in bases):
+        names.setdefault("__init__", __init__)
+        __init__.of_library = solid.__init__
 
 
 def add_fields(names, fields, defaults):

@@ -26,6 +26,7 @@ class Writer:
         self.written = []  # entries whose contents this message brings
         self.entered = set()  # numbers of those that it brings for the first time
         self.exported = []  # numbers of the objects that it describes
+        self.told_again = []  # numbers of the exceptions that it describes again, and what was told of each before
 
     def number_of(self, value):
         key = id(value)

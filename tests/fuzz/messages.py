@@ -104,7 +104,9 @@ class Message:
 
     def known(self, at):
         rng = self.rng
-        tag = rng.choice("RghKeu")
+        tag = rng.choice("RghKeun")
+        if tag == "n":
+            return b"n" + number(rng.randrange(9)) + self.described("e", at)
         if tag in "Rgh":
             return tag.encode() + number({"R": 2 * rng.randrange(12), "g": 0, "h": rng.randrange(9)}[tag])
         head = tag.encode() + text(rng.choice(self.shared))

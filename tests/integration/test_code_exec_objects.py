@@ -322,6 +322,29 @@ HONEST = {
         "from datetime import datetime, timedelta\nclass Mine(Fixed):\n    def tzname(self, dt): return 'mine'\n"
         "assert datetime(2024, 1, 1, tzinfo=Mine(1)).tzname() == 'mine' and datetime(2024, 1, 1, tzinfo=Mine(1)).utcoffset() == timedelta(hours=1)",
     ),
+    "exceptions of the tests' that derive from the code's": (
+        "",
+        "class Field(Exception):\n    def __init__(self, field, said=None):\n        self.field, self.said = field, said\n"
+        "        super().__init__(f'{field}: {said}')\nclass Plain(Exception): pass\nclass Gone(OSError): pass\n"
+        "class App(Exception):\n    code = 500\n    def __str__(self): return f'[{self.code}] {self.args[0]}'\n"
+        "def throw(error): raise error\ndef make(kind, *given): raise kind(*given)\ndef text(error): return str(error)\n"
+        "one = Plain('first')\ndef again(said):\n    one.args, one.n = (said,), getattr(one, 'n', 0) + 1\n    raise one\n",
+        None,
+        "class Age(Field):\n    def __init__(self, said): super().__init__('age', said)\ne = Age(3)\n"
+        "assert str(e) == 'age: 3' == text(e) and e.args == ('age: 3',) and (e.field, e.said) == ('age', 3)\n"
+        "try:\n    throw(Age(4))\nexcept Field as caught:\n    assert str(caught) == 'age: 4' and type(caught) is Age",
+        "class Age(Field):\n    def __init__(self, said): super().__init__('age', said)\n    def __str__(self): return 'own'\n"
+        "    def __repr__(self): return 'shown'\nassert f'{Age(3)}' == 'own' == text(Age(4)) and repr(Age(5)) == 'shown'",
+        "class Lost(Plain):\n    def __init__(self, what):\n        super().__init__(f'{what} is lost')\n        self.what = what\n"
+        "assert str(Lost('x')) == 'x is lost' == text(Lost('x'))\ntry:\n    make(Lost, 'q')\nexcept Plain as e:\n"
+        "    assert str(e) == 'q is lost' and e.args == ('q is lost',) and e.what == 'q'",
+        "class Missing(App):\n    code = 404\n    def __init__(self, what): super().__init__(f'{what} not found')\n"
+        "    def __str__(self): return super().__str__() + '!'\nassert str(Missing('x')) == '[404] x not found!'",
+        "class Away(Gone):\n    def __init__(self, path): super().__init__(2, 'away', path)\n"
+        "assert Away('/x').errno == 2 and Away('/x').filename == '/x' and Gone(2, 'no', '/y').filename == '/y'",
+        "for n, said in enumerate(('a', 'b'), 1):\n    try:\n        again(said)\n        assert False\n"
+        "    except Plain as e:\n        assert (str(e), e.args, e.n) == (said, (said,), n)",
+    ),
     "classes registered as subclasses": (
         "",
         "from abc import ABC, ABCMeta\nclass Shape(ABC): pass\n@Shape.register\nclass Square: pass\nclass Other: pass\n"

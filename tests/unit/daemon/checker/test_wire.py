@@ -382,6 +382,11 @@ VALUES = {
     "an exception with a list of arguments": (b"U" + of(3, 4, 8, 3, 5, 6, 7, 6), s("e"), b"y" + text("ValueError"), b"t\0", b"N", b"F",
                                               b"l\x65\0\0"),
     "an exception with a number as flag": (b"U" + of(3, 4, 5, 3, 5, 6, 7, 6), s("e"), b"y" + text("ValueError"), b"t\0", b"N", i(0)),
+    "an unknown exception that is told again": (b"n\7" + of(3, 4, 5, 3, 5, 6, 7, 6), s("e"), b"y" + text("ValueError"), b"t\0", b"N", b"F"),
+    "an exception that is told again with another class": (
+        b"t\2\4\5", b"H\7" + of(6, 7, 9, 6, 9, 10, 11, 10), b"n\7" + of(6, 8, 9, 6, 9, 10, 11, 10), s("e"),
+        b"y" + text("ValueError"), b"y" + text("KeyError"), b"t\0", b"N", b"F"),
+    "a class that is told again": (b"t\2\4\5", b"H\7" + of(6, 7), b"n\7" + of(6, 7), s("s"), s("x")),
     "an exception with a number as cause": (b"U" + of(3, 4, 5, 3, 5, 7, 8, 6), s("e"), b"y" + text("ValueError"), b"t\0", b"N", i(0), b"F"),
     "an exception with an attribute and no value": (b"U" + of(3, 4, 5, 3, 8, 6, 7, 6), s("e"), b"y" + text("ValueError"), b"t\0", b"N",
                                                     b"F", b"t\1\3"),
