@@ -9,7 +9,8 @@
 /* Makes what a `hello` says of the confinement of what a `status` says. */
 static json_t *isolation_of(const struct lane *lane)
 {
-    static const char *const of_status_alone[] = {"missing", "warm", "cold_because"};
+    static const char *const of_status_alone[] = {"missing", "warm", "cold_because",
+                                                  "networked_digest"};
     json_t *isolation = json_copy(json_object_get(lane->status, "isolation"));
     for (size_t i = 0; i < ARRAY_SIZE(of_status_alone); i++)
         (void)json_object_del(isolation, of_status_alone[i]);

@@ -4,6 +4,7 @@
 #include "feeds.h"
 #include "frontconsumers.h"
 #include "frontputs.h"
+#include "marks.h"
 #include "suited.h"
 
 #include "client/terminal/text.h"
@@ -44,6 +45,7 @@ struct front {
     struct frontconsumers consumers;
     unsigned epoch;
     bool was_lost;    /* the connection, since the queue was looked after */
+    bool lost_end;    /* the results have lost theirs, likewise */
     int64_t again_ms; /* when to look for jobs that the queue may have lost */
 };
 
@@ -181,15 +183,26 @@ static void on_result(void *arg, natsMsg *message, uint64_t seq)
         (void)runjob_take(job, message, seq);
 }
 
-static const struct reader_ops reader_ops = {on_known, on_ready, on_result};
+static void on_lost(void *arg)
+{
+    struct front *front = arg;
+    complain("run %s: the NATS server has lost results that were there; looking for the answers of "
+             "the jobs under way",
+             front->options.run);
+    front->lost_end = true;
+    front->again_ms = monotonic_ms();
+}
+
+static const struct reader_ops reader_ops = {on_known, on_ready, on_result, on_lost};
 
 /* A worker has marked a job as started. */
 static void on_mark(void *arg, natsMsg *message)
 {
     struct front *front = arg;
     struct runjob *job = find_job(front, names_last(natsMsg_GetSubject(message)));
-    if (!job || job->is_started)
-        return;
+    if (!job || job->is_started ||
+        marks_count_starts(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message)) == 0)
+        return; /* a start that was taken back, or of which nobody wants to know any more */
     job->is_started = true;
     send_json(front, json_pack("{s:s,s:s%,s:I,s:i}", "type", "started", "id", job->id.data,
                                job->id.length, "job_no", (json_int_t)job->job_no, "slot", 0));
@@ -197,15 +210,21 @@ static void on_mark(void *arg, natsMsg *message)
 
 /* --- from the client ---------------------------------------------------------------------- */
 
-/* Digests what of FIELDS a verdict depends on: not when the job has its turn, nor where the rubric
- * lies here whose content the job names. 0 or -ENOMEM. */
+static bool is_priority(const json_t *value)
+{
+    json_int_t priority = json_integer_value(value);
+    return json_is_integer(value) && priority >= NAMES_PRIORITY_MIN &&
+           priority <= NAMES_PRIORITY_MAX;
+}
+
+/* Digests what of FIELDS the answer depends on: not when the job has its turn, if it says that as
+ * it should. 0 or -ENOMEM. */
 static int digest_job(const json_t *fields, struct runjob *job)
 {
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
     _cleanup_json_ json_t *judged = json_copy((json_t *)(uintptr_t)fields);
-    (void)json_object_del(judged, "priority");
-    if (*job->bench)
-        (void)json_object_del(judged, "bench_root");
+    if (is_priority(json_object_get(judged, "priority")))
+        (void)json_object_del(judged, "priority");
     int r = judged ? json_print(judged, &text) : -ENOMEM;
     if (r == 0)
         (void)SHA256Data((const uint8_t *)text.data, text.length, job->digest);
@@ -257,6 +276,7 @@ static void begin_job(struct front *front, const struct bytes *id, const json_t 
     }
     job->bus = front->bus;
     job->run = front->options.run;
+    job->isolation = front->options.digest;
     job->ops = &job_ops;
     job->arg = front;
     job->job_no = ++front->last_no;
@@ -397,7 +417,9 @@ static void send_again(struct front *front, int64_t now)
         return;
     if (front->was_lost)
         before_ms = now - AGAIN_SOON_MS;
-    front->was_lost = false;
+    if (front->lost_end)
+        before_ms = INT64_MAX; /* answers may have come with numbers that were read */
+    front->was_lost = front->lost_end = false;
     front->again_ms = now + AGAIN_MS;
     struct job_list list = list_jobs(front);
     for (size_t i = 0; i < list.n; i++)

@@ -51,11 +51,21 @@ size_t lane_free(const struct lane *lane)
     return lane_is_ready(lane) && lane->slots > taken ? lane->slots - taken : 0;
 }
 
-const char *lane_digest(const struct lane *lane)
+static const char *isolation_text(const struct lane *lane, const char *name)
 {
     const json_t *isolation = json_object_get(lane->status, "isolation");
-    const char *digest = json_string_value(json_object_get(isolation, "digest"));
-    return digest ? digest : "";
+    const char *text = json_string_value(json_object_get(isolation, name));
+    return text ? text : "";
+}
+
+const char *lane_digest(const struct lane *lane)
+{
+    return isolation_text(lane, "digest");
+}
+
+const char *lane_networked_digest(const struct lane *lane)
+{
+    return isolation_text(lane, "networked_digest");
 }
 
 bool lane_has_tests(const struct lane *lane, const char *digest)

@@ -63,6 +63,9 @@ size_t lane_free(const struct lane *lane);
 /* Returns the digest of the daemon's isolation, borrowed; "" if it is not known. */
 const char *lane_digest(const struct lane *lane);
 
+/* Likewise of the isolation that jobs have which got the network. */
+const char *lane_networked_digest(const struct lane *lane);
+
 /* Whether the daemon has the tests with DIGEST. */
 bool lane_has_tests(const struct lane *lane, const char *digest);
 

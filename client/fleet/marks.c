@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "marks.h"
+#include "names.h"
 
 #include "proto/json.h"
 #include "proto/printer.h"
@@ -8,6 +9,7 @@
 
 void mark_deinit(struct mark *mark)
 {
+    json_decref(mark->messages);
     json_decref(mark->starts);
     json_decref(mark->starved);
     *mark = (struct mark)MARK_NULL;
@@ -20,27 +22,46 @@ static json_t *entries_of(const json_t *mark, const char *name)
     return json_is_array(entries) ? json_incref(entries) : json_array();
 }
 
-int marks_read(const char *text, size_t n, uint64_t seq, struct mark *ret)
+/* Returns OBJECT if it is the mark of the message SEQ in QUEUE, or of none of that queue; NULL if
+ * it is no mark or another one's. */
+static const json_t *check_message(const json_t *object, const char *queue, uint64_t seq)
+{
+    const json_t *messages = json_object_get(object, "messages");
+    const json_t *known = json_object_get(messages, queue);
+    bool is_ours =
+        !known || (json_is_integer(known) && json_integer_value(known) == (json_int_t)seq);
+    return json_is_object(messages) && is_ours ? object : NULL;
+}
+
+int marks_read(const char *text, size_t n, int64_t priority, uint64_t seq, struct mark *ret)
 {
     _cleanup_json_ json_t *object = NULL;
     struct fault fault = FAULT_NULL;
-    const json_t *ours = NULL;
-    uint64_t its_seq = 0;
-    if (json_read_object(text, n, &object, &fault) == 0)
-        its_seq = (uint64_t)MAX(json_integer_value(json_object_get(object, "seq")), (json_int_t)0);
-    if (its_seq >= seq)
-        ours = object;
-    struct mark mark = {.seq = MAX(its_seq, seq),
+    char queue[NAMES_QUEUE_SIZE];
+    (void)json_read_object(text, n, &object, &fault);
+    names_queue(priority, queue);
+    const json_t *ours = check_message(object, queue, seq);
+    struct mark mark = {.messages =
+                            ours ? json_incref(json_object_get(ours, "messages")) : json_object(),
                         .starts = entries_of(ours, "starts"),
                         .starved = entries_of(ours, "starved")};
     json_int_t n_without = json_integer_value(json_object_get(ours, "without_rubric"));
     mark.without_rubric = (uint64_t)MAX(n_without, (json_int_t)0);
-    if (!mark.starts || !mark.starved) {
+    if (!mark.starts || !mark.starved ||
+        json_object_set_new(mark.messages, queue, json_integer((json_int_t)seq)) < 0) {
         mark_deinit(&mark);
         return -ENOMEM;
     }
     *ret = mark;
     return 0;
+}
+
+size_t marks_count_starts(const char *text, size_t n)
+{
+    _cleanup_json_ json_t *object = NULL;
+    struct fault fault = FAULT_NULL;
+    (void)json_read_object(text, n, &object, &fault);
+    return json_array_size(json_object_get(object, "starts"));
 }
 
 int marks_add(json_t *entries, const char *worker, const char *nonce)
@@ -83,7 +104,7 @@ bool marks_has_worker(const json_t *entries, const char *worker)
 int marks_print(const struct mark *mark, struct bytes *ret)
 {
     _cleanup_json_ json_t *object =
-        json_pack("{s:I,s:O}", "seq", (json_int_t)mark->seq, "starts", mark->starts);
+        json_pack("{s:O,s:O}", "messages", mark->messages, "starts", mark->starts);
     if (object && json_array_size(mark->starved) > 0 &&
         json_object_set(object, "starved", mark->starved) < 0)
         return -ENOMEM;

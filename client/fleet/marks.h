@@ -5,10 +5,13 @@
  *
  * A mark is the last message of the job's subject in the stream of marks: a JSON object with the
  * sequence of the job's message in the queue, one entry for each start, and one for each time that
- * the job got no CPU. A mark of a lower sequence is of an earlier submission of the job, and counts
- * for nothing. One of a higher sequence counts: the queue has two messages of the job, since a
- * client took the run up with another priority, and its starts are those of both. An entry names
- * the worker, and the start by a nonce of its own. */
+ * the job got no CPU. An entry names the worker, and the start by a nonce of its own.
+ *
+ * The queue may have several messages of a job, since a client took the run up with another
+ * priority: a mark has a sequence for each priority, and its starts are those of all. A message
+ * with another sequence than the mark has for its priority is of another submission, for which the
+ * mark counts for nothing; whether the number is higher or lower says nothing, since a queue may be
+ * made anew. A client that deletes a result, to have the job run again, has the mark begin anew. */
 
 #include "proto/bytes.h"
 #include "proto/fault.h"
@@ -23,9 +26,9 @@
 #define MARKS_STARVED_MAX 3
 
 struct mark {
-    uint64_t seq;            /* of the job's message, or of the latest one if there are two */
-    json_t *starts;          /* array; NULL: the mark has not been read */
-    json_t *starved;         /* array, NULL where the other one is */
+    json_t *messages;        /* object: sequence of the job's message by priority, "p10" */
+    json_t *starts;          /* array; NULL, as the others: the mark has not been read */
+    json_t *starved;         /* array */
     uint64_t without_rubric; /* hand-backs because its rubric was not to be had */
 };
 
@@ -37,10 +40,16 @@ struct mark {
 void mark_deinit(struct mark *mark);
 #define _cleanup_mark_ _cleanup_(mark_deinit)
 
-/* Reads the mark in the N bytes at TEXT, if it is of the job's message SEQ or of a later one. *RET,
- * which the caller frees, has SEQ and empty arrays if it is not, or if TEXT is no mark. 0 or
- * -ENOMEM. */
-int marks_read(const char *text, size_t n, uint64_t seq, struct mark *ret);
+/* Reads the mark in the N bytes at TEXT for the job's message SEQ of PRIORITY. *RET, which the
+ * caller frees, has that message alone and empty arrays if it is of another one, or if TEXT is no
+ * mark. 0 or -ENOMEM. */
+int marks_read(const char *text, size_t n, int64_t priority, uint64_t seq, struct mark *ret);
+
+/* Returns how many starts the mark in the N bytes at TEXT has; 0 if it is none. */
+size_t marks_count_starts(const char *text, size_t n);
+
+/* The mark of a job that is to begin anew. */
+#define MARKS_ANEW "{\"messages\":{},\"starts\":[]}"
 
 /* Adds an entry with a NONCE of its own, by WORKER. 0 or -ENOMEM. */
 int marks_add(json_t *entries, const char *worker, const char *nonce);

@@ -93,11 +93,17 @@ int names_id(const char *token, struct bytes *ret)
     return used == 0 ? -EINVAL : bytes_copy(id, used, ret);
 }
 
+void names_queue(int64_t priority, char ret[NAMES_QUEUE_SIZE])
+{
+    (void)snprintf(ret, NAMES_QUEUE_SIZE, "p%" PRId64, priority + SHIFT);
+}
+
 void names_job(const char *fleet, const char *run, int64_t priority, const char *token,
                char ret[NAMES_SUBJECT_SIZE])
 {
-    (void)snprintf(ret, NAMES_SUBJECT_SIZE, "%s.jobs.%s.p%" PRId64 ".%s", fleet, run,
-                   priority + SHIFT, token);
+    char queue[NAMES_QUEUE_SIZE];
+    names_queue(priority, queue);
+    (void)snprintf(ret, NAMES_SUBJECT_SIZE, "%s.jobs.%s.%s.%s", fleet, run, queue, token);
 }
 
 void names_of_run(const char *fleet, enum fleet_stream stream, const char *run, const char *token,
@@ -108,7 +114,9 @@ void names_of_run(const char *fleet, enum fleet_stream stream, const char *run, 
 
 void names_consumer(const char *run, int64_t priority, char ret[NAMES_SUBJECT_SIZE])
 {
-    (void)snprintf(ret, NAMES_SUBJECT_SIZE, "%s-p%" PRId64, run, priority + SHIFT);
+    char queue[NAMES_QUEUE_SIZE];
+    names_queue(priority, queue);
+    (void)snprintf(ret, NAMES_SUBJECT_SIZE, "%s-%s", run, queue);
 }
 
 /* Reads "p12" up to END into a priority. */
@@ -159,13 +167,14 @@ const char *names_last(const char *subject)
 size_t names_consumer_config(const char *fleet, const char *run, int64_t priority,
                              const char *digest, int64_t ack_wait_s, char *ret, size_t size)
 {
-    char name[NAMES_SUBJECT_SIZE];
+    char name[NAMES_SUBJECT_SIZE], queue[NAMES_QUEUE_SIZE];
     names_consumer(run, priority, name);
+    names_queue(priority, queue);
     int n = snprintf(ret, size,
                      "{\"stream_name\":\"%s-jobs\",\"config\":{\"durable_name\":\"%s\","
                      "\"description\":\"%s\",\"ack_policy\":\"explicit\",\"ack_wait\":%" PRId64
                      ",\"max_deliver\":-1,\"max_ack_pending\":-1,"
-                     "\"filter_subject\":\"%s.jobs.%s.p%" PRId64 ".>\"}}",
-                     fleet, name, digest, ack_wait_s * SECOND_NS, fleet, run, priority + SHIFT);
+                     "\"filter_subject\":\"%s.jobs.%s.%s.>\"}}",
+                     fleet, name, digest, ack_wait_s * SECOND_NS, fleet, run, queue);
     return (size_t)n;
 }

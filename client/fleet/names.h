@@ -52,6 +52,10 @@ void names_token(const char *id, size_t n, char ret[NAMES_TOKEN_MAX + 1]);
 /* Reads the id back. -EINVAL if TOKEN is not one that names_token() writes; -ENOMEM. */
 int names_id(const char *token, struct bytes *ret);
 
+#define NAMES_QUEUE_SIZE 24
+/* Writes "p10", the token of PRIORITY 0. */
+void names_queue(int64_t priority, char ret[NAMES_QUEUE_SIZE]);
+
 /* Writes "FLEET.jobs.RUN.p10.TOKEN"; PRIORITY is that of the job, and 0 is p10. */
 void names_job(const char *fleet, const char *run, int64_t priority, const char *token,
                char ret[NAMES_SUBJECT_SIZE]);

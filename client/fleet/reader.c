@@ -49,6 +49,19 @@ static void enter(struct reader *reader, enum reader_state state)
     reader->state = state;
 }
 
+/* Goes by what the consumer INFO begins behind: it is lower than what was read if the stream has
+ * lost that. */
+static void note_end(struct reader *reader, const json_t *info)
+{
+    const json_t *delivered = json_object_get(json_object_get(info, "delivered"), "stream_seq");
+    if (!json_is_integer(delivered) ||
+        json_integer_value(delivered) >= (json_int_t)reader->last_seq)
+        return;
+    reader->last_seq = (uint64_t)MAX(json_integer_value(delivered), (json_int_t)0);
+    if (reader->indexed)
+        reader->ops->lost(reader->arg);
+}
+
 static bool on_created(void *arg, natsMsg *reply)
 {
     struct reader *reader = arg;
@@ -73,6 +86,7 @@ static bool on_created(void *arg, natsMsg *reply)
     reader->silence_ms = monotonic_ms() + SILENCE_MS;
     reader->epoch = bus_epoch(reader->bus);
     (void)snprintf(reader->consumer, sizeof(reader->consumer), "%s", name);
+    note_end(reader, object);
     enter(reader, reader->indexed ? READER_LIVE : READER_INDEXING);
     if (!reader->indexed && json_integer_value(json_object_get(object, "num_pending")) == 0)
         end_index(reader);

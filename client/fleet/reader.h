@@ -6,7 +6,9 @@
  * is called for each, and `ready` when there are no more. From then on `come` is called for each
  * new one, with its body. The reader has a consumer without a name and without acknowledgements at
  * the server. If that falls silent, or the connection was lost, the reader makes another one that
- * begins behind the last result that it has seen: it neither misses one nor gives one twice. */
+ * begins behind the last result that it has seen: it neither misses one nor gives one twice. If the
+ * server has lost the end of the stream since, and counts from there again, results may have come
+ * that have numbers which were seen: `lost` is called, and they are to be looked for. */
 
 #include "api.h"
 
@@ -14,6 +16,7 @@ struct reader_ops {
     void (*known)(void *arg, natsMsg *message, uint64_t seq);
     void (*ready)(void *arg);
     void (*come)(void *arg, natsMsg *message, uint64_t seq);
+    void (*lost)(void *arg);
 };
 
 enum reader_state {

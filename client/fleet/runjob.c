@@ -2,6 +2,8 @@
 #include "runjob.h"
 
 #include "consumer.h"
+#include "feeds.h"
+#include "marks.h"
 
 #include "client/terminal/text.h"
 #include "proto/json.h"
@@ -11,8 +13,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* A job runs again so often because a part of its result was lost. */
+/* A job runs again so often because a part of its result was lost; because its result came from a
+ * daemon with another isolation. */
 #define LOST_MAX 3
+#define FOREIGN_MAX 3
 
 _unused_ static bool may_follow(enum runjob_state from, enum runjob_state to)
 {
@@ -301,11 +305,32 @@ static bool on_cleared(void *arg, natsMsg *reply)
     return false;
 }
 
-/* Deletes the result that is there. */
+static bool on_mark_anew(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome != API_OK) {
+        bus_complain(job->bus, "the mark of an old result is not stored: %s; trying again%s",
+                     answer.text, api_remedy(&answer));
+        return true;
+    }
+    job->request = delete_message(job, STREAM_RESULTS, job->known_seq, on_cleared, job);
+    if (job->request == 0)
+        fail(job, "internal", "out of memory");
+    return false;
+}
+
+/* Deletes the result that is there. The starts that have led to it no longer count. */
 static void clear(struct runjob *job)
 {
+    char subject[NAMES_SUBJECT_SIZE];
     runjob_enter(job, RUNJOB_CLEARING);
-    job->request = delete_message(job, STREAM_RESULTS, job->known_seq, on_cleared, job);
+    names_of_run(bus_fleet(job->bus), STREAM_MARKS, job->run, job->token, subject);
+    job->request =
+        bus_request(job->bus, subject, NULL, MARKS_ANEW, strlen(MARKS_ANEW), on_mark_anew, job);
+    if (job->request == 0)
+        fail(job, "internal", "out of memory");
 }
 
 static void on_read(void *arg, struct bytes *text, const char *why)
@@ -354,6 +379,42 @@ static bool is_of(const struct runjob *job, natsMsg *message)
     return digest && strcmp(digest, job->digest) == 0;
 }
 
+/* Whether MESSAGE comes from a daemon that confines jobs otherwise than the run wants it. */
+static bool is_foreign(const struct runjob *job, natsMsg *message)
+{
+    const char *isolation = api_header(message, API_ISOLATION);
+    return isolation && !feeds_allow(job->isolation, isolation);
+}
+
+/* Deletes the result SEQ, which is not for this job, and has the job run again. */
+static void replace(struct runjob *job, natsMsg *message, uint64_t seq)
+{
+    if (is_of(job, message) && job->foreign++ == FOREIGN_MAX) {
+        fail(job, "internal",
+             "its results come from hosts with another isolation again and again: does another "
+             "command use the run with --mix?");
+        return;
+    }
+    job->known_seq = seq;
+    clear(job);
+}
+
+static void complain_of(struct runjob *job, natsMsg *message)
+{
+    if (is_of(job, message))
+        bus_complain(
+            job->bus,
+            "run %s: a result of %s came that ran with the isolation %.12s..., and the run "
+            "wants %.12s...: it is deleted, and the job queued again",
+            job->run, job->token, api_header(message, API_ISOLATION), job->isolation);
+    else
+        bus_complain(job->bus,
+                     "run %s: a result of %s came that is of another job of that id; it is "
+                     "deleted, and the job queued again. Either the other job was in the queue "
+                     "before, or another command uses the run: give each a run of its own (--run)",
+                     job->run, job->token);
+}
+
 static bool on_found(void *arg, natsMsg *reply)
 {
     struct runjob *job = arg;
@@ -362,11 +423,10 @@ static bool on_found(void *arg, natsMsg *reply)
     job->request = 0;
     if (api_sequence(reply) == 0) {
         queue(job); /* it has become too old; or nobody has stored one yet */
-    } else if (is_of(job, reply)) {
+    } else if (is_of(job, reply) && !is_foreign(job, reply)) {
         pass_on(job, reply, api_sequence(reply));
     } else {
-        job->known_seq = api_sequence(reply);
-        clear(job);
+        replace(job, reply, api_sequence(reply));
     }
     return false;
 }
@@ -411,18 +471,13 @@ bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq)
     job->blob = blob_free(job->blob);
     bus_forget(job->bus, job->request);
     job->request = 0;
-    if (is_of(job, message)) {
+    if (is_of(job, message) && !is_foreign(job, message)) {
         pass_on(job, message, seq);
         return true;
     }
     job->is_displaced = true;
-    bus_complain(job->bus,
-                 "run %s: a result of %s came that is of another job of that id; it is "
-                 "deleted, and the job queued again. Either the other job was in the queue "
-                 "before, or another command uses the run: give each a run of its own (--run)",
-                 job->run, job->token);
-    job->known_seq = seq;
-    clear(job);
+    complain_of(job, message);
+    replace(job, message, seq);
     return false;
 }
 

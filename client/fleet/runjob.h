@@ -5,7 +5,7 @@
  * Theory of operation. runjob_enter() alone changes the state. A job whose verdict an earlier
  * client of the run has left in the stream of results is answered with that. A stored error, or an
  * answer to another job of the same id, is deleted first, and the job is queued anew. So is a
- * result whose chunks the server has lost. */
+ * result whose chunks the server has lost, and one of a daemon that confines jobs otherwise. */
 
 #include "blobs.h"
 #include "cancels.h"
@@ -38,7 +38,8 @@ struct runjob_ops {
 
 struct runjob {
     struct bus *bus;
-    const char *run; /* borrowed */
+    const char *run;       /* borrowed */
+    const char *isolation; /* borrowed: of the daemon that its answer is to come from; FEEDS_ANY */
     const struct runjob_ops *ops;
     void *arg;
     struct bytes id;
@@ -52,6 +53,7 @@ struct runjob {
     uint64_t job_no;
     uint64_t known_seq;    /* the result that is there; 0: none */
     unsigned lost;         /* how often a result was there in part, and had to go */
+    unsigned foreign;      /* how often one was of another isolation */
     bool is_known_verdict; /* it is no error */
     bool is_started, is_cancelled;
     bool is_again;      /* it was in the queue before; set until the queue has it */

@@ -206,6 +206,7 @@ static struct runjob *make_job(struct served *served, int64_t priority)
         return NULL;
     job->bus = served->run->serve->bus;
     job->run = served->run->run.name;
+    job->isolation = served->run->run.digest;
     job->ops = &job_ops;
     job->arg = served;
     job->priority = priority;
@@ -272,7 +273,18 @@ static void on_run_started(void *arg, const char *token)
         caller_send(served->guest->caller, &payload);
 }
 
-static const struct userrun_ops run_ops = {on_run_ready, on_run_result, on_run_started};
+static void on_run_lost(void *arg)
+{
+    struct serve_run *run = arg;
+    complain("run %s: the NATS server has lost results that were there; looking for the answers of "
+             "the jobs under way",
+             run->run.name);
+    run->lost_end = true;
+    run->again_ms = monotonic_ms();
+}
+
+static const struct userrun_ops run_ops = {on_run_ready, on_run_result, on_run_started,
+                                           on_run_lost};
 
 static struct serve_run *make_run(struct serve *serve, uid_t uid, const char *digest)
 {

@@ -46,7 +46,8 @@ struct serve_run {
     TAILQ_HEAD(, served) sent; /* in the fleet, orphans among them */
     size_t n_sent, n_jobs;     /* n_jobs: those that wait here, too */
     unsigned epoch;
-    bool was_lost;
+    bool was_lost;       /* the connection, since the jobs were looked for */
+    bool lost_end;       /* the results have lost theirs, likewise */
     int64_t again_ms;    /* when to look for jobs that the queue may have lost */
     int64_t homeless_ms; /* since when no host has its isolation; INT64_MAX: one has */
     LIST_ENTRY(serve_run) link;

@@ -30,7 +30,9 @@ static void send_again(struct serve_run *run, int64_t now)
         run->again_ms = now + AGAIN_MS;
     if (now < run->again_ms)
         return;
-    run->was_lost = false;
+    if (run->lost_end)
+        before_ms = INT64_MAX; /* answers may have come with numbers that were read */
+    run->was_lost = run->lost_end = false;
     run->again_ms = now + AGAIN_MS;
     for (served = TAILQ_FIRST(&run->sent); served; served = next) {
         next = TAILQ_NEXT(served, of_run);

@@ -14,6 +14,8 @@
 
 /* The daemon is given tests that it has dropped so often. */
 #define TESTS_LOST_MAX 3
+/* A job whose daemon was reloaded goes to others a little later (nanoseconds). */
+#define RELOADED_BACK "-NAK {\"delay\":2000000000}"
 /* Says so often in the time after which the server gives the job to another worker. */
 #define PROGRESS_PART 3
 
@@ -274,14 +276,24 @@ static void leave_to_others(struct task *task, const char *isolation)
                  "its run wants %.12s...: it is handed back, and its result dropped",
                  task->id.data, task->names.run, isolation, task->wanted);
     (void)lane_ask_status(task->lane); /* before more jobs are asked for */
+    task->back = RELOADED_BACK;
     hand_back(task);
+}
+
+/* Returns the digest of the isolation of the daemon that gave the answer MESSAGE; NULL: it does not
+ * say. A job that got the network had another one than the daemon's other jobs. */
+static const char *isolation_of(const struct task *task, const struct message *message)
+{
+    const json_t *isolation = json_object_get(message->object, "isolation");
+    const char *digest = json_string_value(json_object_get(isolation, "digest"));
+    bool is_networked = digest && strcmp(digest, lane_networked_digest(task->lane)) == 0;
+    return is_networked ? lane_digest(task->lane) : digest;
 }
 
 static void on_answered(struct lane_job *job, struct message *message)
 {
     struct task *task = container_of(job, struct task, job);
-    const char *isolation =
-        json_string_value(json_object_get(json_object_get(message->object, "isolation"), "digest"));
+    const char *isolation = isolation_of(task, message);
     const char *code = message->type == MESSAGE_ERROR ? message_text(message, "code") : "";
     char why[FAULT_MAX];
     _cleanup_bytes_ struct bytes text = BYTES_NULL;

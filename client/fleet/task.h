@@ -65,7 +65,7 @@ struct task {
     struct bytes body;
     char *digest, *body_ref, *tests_ref; /* may be NULL */
     char wanted[80];    /* digest of the isolation that the run wants, or FEEDS_ANY */
-    char isolation[80]; /* of the one that the answer had; "": it is an error, or none has come */
+    char isolation[80]; /* of the daemon that gave the answer; "": an error, or none has come */
     struct tests tests;
     char nonce[24];   /* of its start */
     struct mark mark; /* as stored, with our start once it is there; empty: not read */

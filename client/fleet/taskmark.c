@@ -40,8 +40,8 @@ static bool on_mark_read(void *arg, natsMsg *reply)
     if (seq == 0 && api_status(reply) != 404)
         return true;
     if (marks_read(seq ? natsMsg_GetData(reply) : "",
-                   seq ? (size_t)natsMsg_GetDataLength(reply) : 0, task->delivery.stream_seq,
-                   &mark) < 0)
+                   seq ? (size_t)natsMsg_GetDataLength(reply) : 0, task->names.priority,
+                   task->delivery.stream_seq, &mark) < 0)
         return true;
     mark_deinit(&task->mark);
     task->mark = mark;
@@ -117,7 +117,8 @@ static void wait_to_be_alone(struct task *task)
 
 void taskmark_start(struct task *task)
 {
-    if (!task->mark.starts && marks_read("", 0, task->delivery.stream_seq, &task->mark) < 0)
+    if (!task->mark.starts &&
+        marks_read("", 0, task->names.priority, task->delivery.stream_seq, &task->mark) < 0)
         return; /* it is handed back; see is_stuck() */
     bool has_starved = json_array_size(task->mark.starved) > 0;
     if (task->is_unwanted || task->is_cancelled)

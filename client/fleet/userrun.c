@@ -159,7 +159,13 @@ static void on_result(void *arg, natsMsg *message, uint64_t seq)
     run->ops->result(run->arg, names_last(natsMsg_GetSubject(message)), message, seq);
 }
 
-static const struct reader_ops reader_ops = {on_known, on_ready, on_result};
+static void on_lost(void *arg)
+{
+    struct userrun *run = arg;
+    run->ops->lost(run->arg);
+}
+
+static const struct reader_ops reader_ops = {on_known, on_ready, on_result, on_lost};
 
 static void on_started(void *arg, natsMsg *message)
 {

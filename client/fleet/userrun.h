@@ -21,6 +21,8 @@ struct userrun_ops {
     void (*result)(void *arg, const char *token, natsMsg *message, uint64_t seq);
     /* A daemon has started the program of the job with TOKEN. */
     void (*started)(void *arg, const char *token);
+    /* The server has lost results that were read; others may have come with their numbers. */
+    void (*lost)(void *arg);
 };
 
 enum userrun_consumer_state {

@@ -117,6 +117,8 @@ static json_t *isolation_json(const struct settings *settings)
     const char *because = confinement_cold_because(settings->confinement);
     if (json_object_set(copy, "missing", isolation->missing) < 0 ||
         json_object_set_new(copy, "warm", json_boolean(isolation->is_warm)) < 0 ||
+        json_object_set_new(copy, "networked_digest", json_string(isolation->networked_digest)) <
+            0 ||
         (!isolation->is_warm &&
          json_object_set_new(copy, "cold_because", json_string(because)) < 0)) {
         json_decref(copy);

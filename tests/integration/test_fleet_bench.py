@@ -123,7 +123,7 @@ def test_hosts_without_the_bench_fetch_it(fleet, helped, bench, tmp_path):
 
 
 def test_the_bench_is_elsewhere_when_the_run_is_taken_up(fleet, bench, tmp_path):
-    """The rubric is the same, byte for byte: its verdicts stay, and no job runs again."""
+    """The rubric is the same, byte for byte, but what lies beside it may differ: its jobs run again."""
     job = bench.job("import time\nprint('{\"passed\": true, \"score\": 1, \"breakdown\": {\"at\": %r}, \"failure_modes\": []}' % time.time())", name="h")
     add_host(fleet, "a", f"rubric.bench_root={bench.root}")
     first = fleet.run("batch", "--run", "r", "--output", tmp_path / "1", write_jobs(tmp_path / "jobs", [{"id": "x", **job}]))
@@ -131,7 +131,9 @@ def test_the_bench_is_elsewhere_when_the_run_is_taken_up(fleet, bench, tmp_path)
     job["bench_root"] = str(tmp_path / "moved")
     again = fleet.run("batch", "--run", "r", "--output", tmp_path / "2", write_jobs(tmp_path / "jobs", [{"id": "x", **job}]))
     assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
-    assert read_results(tmp_path / "1")["x"]["score"] == read_results(tmp_path / "2")["x"]["score"]
+    assert read_results(tmp_path / "1")["x"]["score"]["breakdown"]["at"] < read_results(tmp_path / "2")["x"]["score"]["breakdown"]["at"]
+    third = fleet.run("batch", "--run", "r", "--output", tmp_path / "3", tmp_path / "jobs")
+    assert third.returncode == 0 and read_results(tmp_path / "3")["x"]["score"] == read_results(tmp_path / "2")["x"]["score"]
 
 
 def test_a_client_of_serve_names_the_rubric(fleet, helped, bench):

@@ -86,7 +86,7 @@ int bus_watch(struct bus *bus, const char *subject, bus_take *take, void *arg)
 /* --- what the reader says ----------------------------------------------------------------- */
 
 struct heard {
-    size_t known, ready, come, bytes;
+    size_t known, ready, come, bytes, lost;
 };
 
 static void on_known(void *arg, natsMsg *message, uint64_t seq)
@@ -111,17 +111,35 @@ static void on_come(void *arg, natsMsg *message, uint64_t seq)
     heard->bytes += (size_t)natsMsg_GetDataLength(message);
 }
 
-static const struct reader_ops ops = {.known = on_known, .ready = on_ready, .come = on_come};
+static void on_lost(void *arg)
+{
+    struct heard *heard = arg;
+    heard->lost++;
+}
 
-/* The server has made the consumer NAME, for which PENDING messages wait. */
-static void created(struct bus *bus, const char *name, int pending)
+static const struct reader_ops ops = {
+    .known = on_known, .ready = on_ready, .come = on_come, .lost = on_lost};
+
+/* The server has made the consumer NAME, which begins behind the message AFTER; PENDING messages
+ * wait. */
+static void created_after(struct bus *bus, const char *name, int pending, int after)
 {
     natsMsg *message = NULL;
-    char text[128];
-    int n = snprintf(text, sizeof(text), "{\"name\":\"%s\",\"num_pending\":%d}", name, pending);
+    char text[192];
+    int n = snprintf(
+        text, sizeof(text),
+        "{\"name\":\"%s\",\"num_pending\":%d,\"delivered\":{\"consumer_seq\":0,\"stream_seq\":%d}}",
+        name, pending, after);
     assert_int_equal(natsMsg_Create(&message, "_INBOX.b", NULL, text, n), NATS_OK);
     assert_false(bus->reply(bus->arg, message));
     natsMsg_Destroy(message);
+}
+
+/* Likewise, where the reader is. */
+static void created(struct bus *bus, const char *name, int pending)
+{
+    const struct reader *reader = bus->arg;
+    created_after(bus, name, pending, (int)reader->last_seq);
 }
 
 /* CONSUMER delivers the result number SEQ with BODY, and has PENDING more. */
@@ -220,6 +238,33 @@ static void test_the_end_of_the_index_is_removed(void **state)
     reader_deinit(&reader);
 }
 
+/* The server has lost the end of the stream, and counts from there again: what comes then has
+ * numbers that were read. */
+static void test_the_end_of_the_stream_is_lost(void **state)
+{
+    struct bus bus;
+    struct heard heard;
+    struct reader reader;
+    (void)state;
+    begin(&bus, &heard, &reader);
+    created(&bus, "index", 0);
+    created(&bus, "live", 0);
+    for (uint64_t seq = 1; seq <= 9; seq++)
+        deliver(&bus, "live", seq, "{}", 0);
+    assert_int_equal(heard.come, 9);
+    reader.silence_ms = 0;
+    (void)reader_go_on(&reader, monotonic_ms());
+    created_after(&bus, "again", 0, 4);
+    assert_int_equal(heard.lost, 1);
+    deliver(&bus, "again", 5, "{}", 0);
+    assert_int_equal(heard.come, 10);
+    reader.silence_ms = 0;
+    (void)reader_go_on(&reader, monotonic_ms());
+    created_after(&bus, "ahead", 0, 7); /* what lies between is of other runs */
+    assert_int_equal(heard.lost, 1);
+    reader_deinit(&reader);
+}
+
 /* Where results are awaited, a request that is over is made again at the same consumer. */
 static void test_a_request_for_results_is_made_again(void **state)
 {
@@ -244,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_the_index_and_what_comes_behind_it),
         cmocka_unit_test(test_what_the_consumer_of_the_index_sends_late),
         cmocka_unit_test(test_the_end_of_the_index_is_removed),
+        cmocka_unit_test(test_the_end_of_the_stream_is_lost),
         cmocka_unit_test(test_a_request_for_results_is_made_again),
     };
     if (nats_Open(-1) != NATS_OK)

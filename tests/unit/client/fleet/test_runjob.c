@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A job of a run, without a server: this file stands in for the bus and for what stores large
  * bodies. */
+#include "client/fleet/feeds.h"
 #include "client/fleet/runjob.h"
 
 #include <setjmp.h>
@@ -125,6 +126,24 @@ static natsMsg *message_of(const char *text, const char *digest)
     return message;
 }
 
+static void answer(struct runjob *job, const char *text)
+{
+    natsMsg *message = message_of(text, NULL);
+    assert_false(seen.reply(job, message));
+    natsMsg_Destroy(message);
+}
+
+/* Has the result that is there deleted: its mark begins anew first. */
+static void clear_it(struct runjob *job)
+{
+    assert_int_equal(job->state, RUNJOB_CLEARING);
+    assert_string_equal(seen.asked, "F.marks.r.t");
+    answer(job, "{\"stream\":\"F-marks\",\"seq\":3}");
+    assert_int_equal(job->state, RUNJOB_CLEARING);
+    assert_string_equal(seen.asked, "$JS.API.STREAM.MSG.DELETE.F-results");
+    answer(job, "{\"success\":true}");
+}
+
 /* Brings JOB into the queue. */
 static void queue_it(struct runjob *job)
 {
@@ -192,16 +211,46 @@ static void test_a_foreign_answer_while_the_body_is_stored(void **state)
 {
     struct runjob *job = large_job();
     natsMsg *foreign = message_of("result", "other");
-    natsMsg *deleted = message_of("{\"success\":true}", NULL);
     (void)state;
     runjob_begin(job);
     assert_false(runjob_take(job, foreign, 9));
-    assert_int_equal(job->state, RUNJOB_CLEARING);
-    assert_false(seen.reply(job, deleted));
+    clear_it(job);
     assert_int_equal(job->state, RUNJOB_STORING);
     assert_int_equal(seen.answered + seen.failed, 0);
     natsMsg_Destroy(foreign);
-    natsMsg_Destroy(deleted);
+    runjob_free(job);
+}
+
+/* Nor is one of a daemon that confines jobs otherwise. The job runs again; but not for ever. */
+static void test_answers_of_another_isolation(void **state)
+{
+    struct runjob *job = large_job();
+    natsMsg *other = message_of("result", DIGEST_OF_JOB),
+            *own = message_of("result", DIGEST_OF_JOB);
+    assert_int_equal(natsMsgHeader_Set(other, API_ISOLATION, "b"), NATS_OK);
+    assert_int_equal(natsMsgHeader_Set(own, API_ISOLATION, "a"), NATS_OK);
+    (void)state;
+    job->isolation = "a";
+    queue_it(job);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_false(runjob_take(job, other, 9 + i));
+        clear_it(job);
+        seen.stored(job, NULL, NULL);
+        answer(job, "{\"stream\":\"F-jobs\",\"seq\":17}");
+        assert_int_equal(job->state, RUNJOB_QUEUED);
+    }
+    struct runjob copy = *job;
+    assert_true(runjob_take(&copy, own, 12));
+    assert_int_equal(seen.answered, 1);
+    copy = *job;
+    copy.isolation = FEEDS_ANY;
+    assert_true(runjob_take(&copy, other, 12));
+    assert_int_equal(seen.answered, 2);
+    assert_int_equal(seen.failed, 0);
+    assert_false(runjob_take(job, other, 12));
+    assert_int_equal(seen.failed, 1);
+    natsMsg_Destroy(other);
+    natsMsg_Destroy(own);
     runjob_free(job);
 }
 
@@ -227,13 +276,6 @@ static void test_cancelled_while_the_body_is_stored_again(void **state)
 #define REFUSED                                    \
     "{\"error\":{\"code\":400,\"err_code\":10077," \
     "\"description\":\"maximum messages per subject exceeded\"}}"
-
-static void answer(struct runjob *job, const char *text)
-{
-    natsMsg *message = message_of(text, NULL);
-    assert_false(seen.reply(job, message));
-    natsMsg_Destroy(message);
-}
 
 /* Has JOB, which has had no answer for long, refused because the queue has a message of it, number
  * 7; the consumer has acknowledged all up to FLOOR. */
@@ -346,9 +388,7 @@ static void test_a_result_of_which_a_part_is_lost(void **state)
     queue_it(job);
     for (unsigned i = 0; i < 3; i++) {
         answer_in_part(job);
-        assert_int_equal(job->state, RUNJOB_CLEARING);
-        assert_string_equal(seen.asked, "$JS.API.STREAM.MSG.DELETE.F-results");
-        answer(job, "{\"success\":true}");
+        clear_it(job);
         assert_int_equal(job->state, RUNJOB_STORING);
         seen.stored(job, NULL, NULL);
         answer(job, "{\"stream\":\"F-jobs\",\"seq\":17}");
@@ -366,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_a_result_that_the_reader_has_passed),
         cmocka_unit_test(test_an_answer_while_the_body_is_stored_again),
         cmocka_unit_test(test_a_foreign_answer_while_the_body_is_stored),
+        cmocka_unit_test(test_answers_of_another_isolation),
         cmocka_unit_test(test_cancelled_while_the_body_is_stored_again),
         cmocka_unit_test(test_a_message_that_nobody_will_get),
         cmocka_unit_test(test_a_message_that_somebody_will_get),
