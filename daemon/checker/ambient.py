@@ -190,17 +190,18 @@ class Filters:
         patterns = [getattr(part, "pattern", part) for part in (message, module)]
         return [action, patterns[0], category_name(category), patterns[1], line]
 
-    def issue(self, category, text, filename, line):
-        """Hands a warning that has passed the candidate's filters to what the tests record with."""
-        if is_text(category):
-            category = getattr(builtins, category, None)
+    def issue(self, told, text, filename, line):
+        """Hands a warning that has passed the candidate's filters to what the tests record with. TOLD is the warning,
+        if its class is the code's, or the name of its class."""
+        category = getattr(builtins, told, None) if is_text(told) else type(told)
         check(isinstance(category, type) and issubclass(category, Warning), "warning")
         check(is_text(text, TEXT_MAX) and is_text(filename) and is_count(line, 1 << 30), "warning")
         if not self.is_recorded():
             return
         warnings = sys.modules["warnings"]
         try:
-            warnings._showwarnmsg(warnings.WarningMessage(category(text), category, filename, line))
+            warning = category(text) if is_text(told) else told
+            warnings._showwarnmsg(warnings.WarningMessage(warning, category, filename, line))
         except Exception:
             pass  # of the tests' function
 
@@ -237,19 +238,23 @@ class Loggers:
         return now
 
     @staticmethod
-    def issue(name, level, filename, line, message, function, trace):
-        """Hands a record of the candidate's to the handlers of the tests."""
+    def issue(name, level, filename, line, message, function, trace, error, extra):
+        """Hands a record of the candidate's to the handlers of the tests. ERROR is the exception of which it tells; EXTRA
+        is what the code has added to it."""
         check(is_text(name) and is_text(filename) and is_text(function), "log record")
         check(is_text(message, TEXT_MAX) and (trace is None or is_text(trace, TEXT_MAX)), "log record")
         check(is_count(level, 1 << 30) and is_count(line, 1 << 30), "log record")
+        check((error is None or isinstance(error, BaseException)) and type(extra) is dict, "log record")
         logging = sys.modules.get("logging")
         if logging is None:
             return
         logger = logging.getLogger(name) if name else logging.root
         if not logger.hasHandlers():
             return  # the candidate has printed it
-        record = logging.LogRecord(logger.name, level, filename, line, message, None, None, function)
+        about = error and (type(error), error, None)
+        record = logging.LogRecord(logger.name, level, filename, line, message, None, about, function)
         record.exc_text = trace
+        vars(record).update((name, value) for name, value in extra.items() if name not in vars(record))
         try:
             logger.handle(record)
         except Exception:
@@ -507,7 +512,7 @@ class Ambient:
                 self.printed(kind, parts[0])
             elif kind == "warning" and len(parts) == 4 and self.filters:
                 self.filters.issue(*parts)
-            elif kind == "log" and len(parts) == 7 and self.loggers:
+            elif kind == "log" and len(parts) == 9 and self.loggers:
                 self.loggers.issue(*parts)
             else:
                 raise WireError("bad event")

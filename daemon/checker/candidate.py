@@ -49,7 +49,7 @@ class Server(membrane.Space):
         self.floor, self.lock = floor.Floor(), NoLock()
         self.signals = None
         self.let_go_of = []  # objects that go once their __del__ may ask
-        self.ambient = mirror.Mirror(self.ask_ambient)
+        self.ambient = mirror.Mirror(self.ask_ambient, sends_objects=True)
         self.operations = {
             "call": lambda function, /, *arguments, **keywords: function(*arguments, **keywords),
             "method": lambda value, name, /, *arguments, **keywords: getattr(value, name)(*arguments, **keywords),

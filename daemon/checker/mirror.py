@@ -218,20 +218,28 @@ class Logging:
             name = "" if logger is self.logging.root else logger.name[:NAME_MAX]
             where = f"{record.pathname}"[:NAME_MAX], record.lineno
             function = f"{record.funcName or ''}"[:NAME_MAX]
-            self.mirror.tell("log", name, record.levelno, *where, record.getMessage()[:PIECE], function, trace)
+            objects = self.objects_of(record) if self.mirror.sends_objects else (None, {})
+            self.mirror.tell("log", name, record.levelno, *where, record.getMessage()[:PIECE], function, trace, *objects)
             if not logger.hasHandlers():
                 return  # else it would be printed, as nobody's
         self.original(logger, record)
+
+    def objects_of(self, record):
+        """Returns the exception of which RECORD tells, or None, and what the code has added to it (`extra`)."""
+        error = record.exc_info[1] if type(record.exc_info) is tuple and len(record.exc_info) == 3 else None
+        plain = vars(self.logging.LogRecord("", 0, "", 0, "", None, None)).keys() | {"message", "asctime"}
+        extra = {name: value for name, value in vars(record).items() if type(name) is str and name not in plain}
+        return error if isinstance(error, BaseException) else None, extra
 
 
 class Mirror:
     """The candidate's end. CALL(kind, *arguments) asks the judge in the midst of a question, and returns
     what Ambient.called() returns there or raises what it raises; the message carries outgoing(), as each
-    message does. If SENDS_CLASSES, a message can carry a class of warnings that the code defines."""
+    message does. If SENDS_OBJECTS, a message can carry warnings and exceptions of the code."""
 
-    def __init__(self, call, sends_classes=False):
+    def __init__(self, call, sends_objects=False):
         self.call = call
-        self.sends_classes = sends_classes
+        self.sends_objects = sends_objects
         self.depth = Depth(is_bottom=True)
         self.events, self.size = [], 0
         self.placed = {}  # name in sys: (what stands there for the tests' object, what was there before)
@@ -346,12 +354,11 @@ class Mirror:
         warnings.filters[:] = entries
 
     def warned(self, message):
-        category = message.category
-        name = category_name(category)
-        if getattr(builtins, category.__name__, None) is not category and self.sends_classes:
-            name = category
+        category, warning = message.category, message.message
+        is_built_in = getattr(builtins, category.__name__, None) is category
+        told = category_name(category) if is_built_in or not self.sends_objects else warning
         where = f"{message.filename}"[:NAME_MAX], message.lineno
-        self.tell("warning", name, f"{message.message}"[:PIECE], *where)
+        self.tell("warning", told, f"{warning}"[:PIECE], *where)
 
     def put_loggers(self, told):
         if self.logging is None and "logging" in self.text:

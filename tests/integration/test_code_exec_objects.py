@@ -345,6 +345,37 @@ HONEST = {
         "for n, said in enumerate(('a', 'b'), 1):\n    try:\n        again(said)\n        assert False\n"
         "    except Plain as e:\n        assert (str(e), e.args, e.n) == (said, (said,), n)",
     ),
+    "warnings of the code's own classes": (
+        "",
+        "import warnings\nclass Mine(UserWarning): pass\nclass Other(DeprecationWarning):\n"
+        "    def __init__(self, text, code=3):\n        super().__init__(text)\n        self.code = code\n"
+        "def mine(): warnings.warn(Mine('m'))\ndef by_class(): warnings.warn('m2', Mine)\ndef other(): warnings.warn(Other('o', 7))\n"
+        "def plain(): warnings.warn('p', DeprecationWarning)\ndef quiet():\n    with warnings.catch_warnings():\n"
+        "        warnings.simplefilter('ignore')\n        warnings.warn('q', Mine)\n",
+        None,
+        "import warnings\nwith warnings.catch_warnings(record=True) as seen:\n    warnings.simplefilter('always')\n"
+        "    mine(), by_class(), other(), plain(), quiet()\n"
+        "assert [one.category for one in seen] == [Mine, Mine, Other, DeprecationWarning]\n"
+        "assert str(seen[0].message) == 'm' and isinstance(seen[1].message, Mine) and seen[2].message.code == 7",
+        "import unittest\ncase = unittest.TestCase()\nwith case.assertWarns(Mine): mine()\n"
+        "with case.assertWarnsRegex(Mine, 'm2') as caught: by_class()\nassert 'm2' in str(caught.warning)",
+        "import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('error')\n    try:\n        mine()\n"
+        "        assert False\n    except Mine as e:\n        assert str(e) == 'm'",
+    ),
+    "records of loggers": (
+        "",
+        "import logging\nlog = logging.getLogger('app.x')\nclass Bad(ValueError): pass\ndef work(n):\n"
+        "    log.info('start %d', n, extra={'job': n, 'tags': ['a', n]})\n    try:\n        if n < 0: raise Bad('neg')\n"
+        "        return 1 / n\n    except ZeroDivisionError: log.exception('boom')\n    except Bad: log.error('bad', exc_info=True)\n",
+        None,
+        "import logging\nseen = []\nclass Keeping(logging.Handler):\n    def emit(self, record): seen.append(record)\n"
+        "logger = logging.getLogger('app')\nlogger.setLevel(logging.DEBUG)\nlogger.addHandler(Keeping())\nwork(0)\n"
+        "assert len(seen) == 2 and not seen[0].exc_info and seen[1].exc_info[0] is ZeroDivisionError\n"
+        "assert str(seen[1].exc_info[1]) == 'division by zero' and seen[0].job == 0 and seen[0].tags == ['a', 0]\n"
+        "work(-1)\nassert seen[3].exc_info[0] is Bad and isinstance(seen[3].exc_info[1], Bad) and seen[3].getMessage() == 'bad'",
+        "import unittest\nwith unittest.TestCase().assertLogs('app', 'ERROR') as caught: work(0)\n"
+        "assert caught.records[0].exc_info[0] is ZeroDivisionError and caught.output[0].startswith('ERROR:app.x:boom')",
+    ),
     "classes registered as subclasses": (
         "",
         "from abc import ABC, ABCMeta\nclass Shape(ABC): pass\n@Shape.register\nclass Square: pass\nclass Other: pass\n"

@@ -481,7 +481,11 @@ REFUSED = {
     "a warning that is none": {"events": [("warning", "ValueError", "x", "f", 1)]},
     "a warning that is a function": {"events": [("warning", "print", "x", "f", 1)]},
     "a warning without a line": {"events": [("warning", "UserWarning", "x", "f", "1")]},
-    "a record with a level of text": {"events": [("log", "a", "x", "f", 1, "m", "f", None)]},
+    "a warning that is an object of another class": {"events": [("warning", ValueError("x"), "x", "f", 1)]},
+    "a record with a level of text": {"events": [("log", "a", "x", "f", 1, "m", "f", None, None, {})]},
+    "a record with an exception that is none": {"events": [("log", "a", 1, "f", 1, "m", "f", None, 3, {})]},
+    "a record with more that has no names": {"events": [("log", "a", 1, "f", 1, "m", "f", None, None, ["x"])]},
+    "a record of seven parts": {"events": [("log", "a", 1, "f", 1, "m", "f", None)]},
     "input before its beginning": {"stdin": -1},
     "input at a text": {"stdin": "1"},
     "environment that is a list": {"environ": ["A"]},
@@ -646,7 +650,7 @@ def test_a_warning_that_the_tests_function_refuses_stays_there(ends):
 
     with warnings.catch_warnings():
         warnings.showwarning = refuse
-        ends.incoming({"events": [("warning", "UserWarning", "x", "f", 1), ("warning", Warning, "x", "f", 1)]})
+        ends.incoming({"events": [("warning", "UserWarning", "x", "f", 1), ("warning", Warning("x"), "x", "f", 1)]})
 
 
 # --- cost ---
