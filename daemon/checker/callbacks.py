@@ -41,7 +41,8 @@ OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "w
                "texts", "restricted", "pickles", "sinks", "namespace", "unreached", "formats", "exits",
                "children", "planted", "unrepeatable", "plain_methods", "unittests", "class_names", "rehearsal", "floor", "rests",
                "instance_dict", "alarms", "signatures", "operators", "addresses", "tasks", "endings", "unheard",
-               "walks", "outline", "garbage", "bodies", "own_builtins", "reports", "unasked", "enumerations", "metaclasses")  # fmt: skip
+               "walks", "outline", "garbage", "bodies", "own_builtins", "reports", "unasked", "enumerations", "metaclasses",
+               "copies")  # fmt: skip
 SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",
          "__dataclass_params__", "_field_type")  # fmt: skip
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Enumerations of the other side: a member is a constant, which both sides have."""
 
+import copies
 from describe import SPECIALS
 from mirrors import CALLED_BY_SUPER, Info, add_attribute, checked_class, mro_of, shown_module
 from wire import WireError
@@ -26,6 +27,8 @@ def make(space, number, parts):
     info = Info(number, name)
     names.update(of_mixins(space, mirrored))
     names["__getattr__"] = make_member_getattr(space)
+    # pickle would look for the class by its name.
+    names["__reduce_ex__"] = lambda self, _: (copies.member, (space.number_here, number, self._name_, self._value_))
     for attribute in attributes:
         if type(attribute) is not tuple or len(attribute) != 3:
             continue

@@ -11,6 +11,7 @@ import threading
 
 import asynchronous
 import classes
+import copies
 import describe
 import enumerations
 import metaclasses
@@ -48,8 +49,8 @@ class Space(Conversation):
         self.Mirror, self.Instance = mirrors.make_machinery(self)
         self.metaclasses.add(self.Mirror)
         self.lost = None
-        self.number_here = len(mirrors.spaces)
-        mirrors.spaces.append(self)
+        self.number_here = len(copies.spaces)
+        copies.spaces.append(self)
         self.lock = threading.RLock()
         self.ambient = None
         self.transcript = None

@@ -13,6 +13,7 @@ import sys
 
 import asynchronous
 import classes
+import copies
 import describe
 import library
 import signatures
@@ -225,7 +226,7 @@ def make_instance(space):
         def __reduce_ex__(self, protocol):
             if space.is_here(self):
                 return object.__reduce_ex__(self, protocol)
-            return restored, (Copy(space, self),)
+            return copies.restored, (copies.Copy(space, self),)
 
     del Instance.__slots__  # a class without any has none to show
     return Instance
@@ -236,32 +237,6 @@ def empty_instance(kind):
     datetime = sys.modules.get("datetime")
     maker = datetime.tzinfo if datetime is not None and issubclass(kind, datetime.tzinfo) else object
     return maker.__new__(kind)
-
-
-class Copy:
-    """Stands for an instance while `copy` or `pickle` works on it."""
-
-    def __init__(self, space, value, is_deep=False):
-        self.space, self.value, self.is_deep = space, value, is_deep
-
-    def __deepcopy__(self, memo):
-        made = self.space.ask("deepcopy", self.value)
-        return Copy(None, made)
-
-    def __reduce_ex__(self, protocol):
-        return unpickled, (self.space.number_here, self.space.ask("pickle", self.value))
-
-
-# Spaces by number, for what pickle calls.
-spaces = []
-
-
-def restored(copy):
-    return copy.value if copy.space is None else copy.space.ask("copy", copy.value)
-
-
-def unpickled(number, data):
-    return Copy(None, spaces[number].ask("unpickle", None, (data,)))
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -505,7 +480,11 @@ def add_error_access(space, info, names, solid, bases):
         function = info.functions.get(name)
         return function if type(function) is describe.FUNCTION and space.number_of(function) is None else None
 
-    names["__str__"] = own("__str__") or __str__
+    def __reduce_ex__(self, protocol):
+        is_theirs = space.number_of(self) is not None
+        return (copies.restored, (copies.Copy(space, self),)) if is_theirs else solid.__reduce_ex__(self, protocol)
+
+    names["__str__"], names["__reduce_ex__"] = own("__str__") or __str__, __reduce_ex__
     names.pop("__repr__", None)
     if own("__repr__"):
         names["__repr__"] = own("__repr__")

@@ -14,8 +14,8 @@ import sys
 
 import ambient
 import candidate
+import copies
 import judge
-import mirrors
 import program
 
 # Python begins to adapt a function with its eighth call, and within one job most are called oftener. More
@@ -133,11 +133,11 @@ def perform(data):
 def rehearse():
     """Returns what the reports of the last jobs end with."""
     modules, finders, limit = dict(sys.modules), list(sys.meta_path), sys.getrecursionlimit()
-    spaces, last = len(mirrors.spaces), []
+    spaces, last = len(copies.spaces), []
     try:
         for _ in range(TIMES):
             last = [perform(data) for data in jobs()]
-            del mirrors.spaces[spaces:]
+            del copies.spaces[spaces:]
             program.forget()
             sys.meta_path[:] = finders
             sys.modules.update(modules)

@@ -376,6 +376,18 @@ HONEST = {
         "import unittest\nwith unittest.TestCase().assertLogs('app', 'ERROR') as caught: work(0)\n"
         "assert caught.records[0].exc_info[0] is ZeroDivisionError and caught.output[0].startswith('ERROR:app.x:boom')",
     ),
+    "copies of exceptions and members": (
+        "",
+        "from enum import Enum, Flag, IntEnum\nclass V(Enum):\n    A = 1\n    B = 'b'\nclass I(IntEnum): X = 3\n"
+        "class F(Flag):\n    R = 1\n    W = 2\nclass E(Exception):\n    def __init__(self, code, more=None):\n"
+        "        super().__init__(code)\n        self.code, self.more = code, more\nclass Plain(ValueError): pass\n",
+        None,
+        "import copy, pickle\nassert pickle.loads(pickle.dumps({'k': [V.A, I.X]})) == {'k': [V.A, I.X]} and copy.deepcopy(V.B) is V.B\n"
+        "assert pickle.loads(pickle.dumps(V.A)) is V.A and pickle.loads(pickle.dumps(F.R | F.W)) == F.R | F.W",
+        "import copy, pickle\ne = pickle.loads(pickle.dumps(E(5)))\nassert (type(e), e.code, e.args) == (E, 5, (5,))\n"
+        "e = E([5])\nd = copy.deepcopy(e)\nassert d.code == [5] and d.code is not e.code and copy.copy(e).code is e.code\n"
+        "assert pickle.loads(pickle.dumps(Plain('x'))).args == ('x',)",
+    ),
     "classes registered as subclasses": (
         "",
         "from abc import ABC, ABCMeta\nclass Shape(ABC): pass\n@Shape.register\nclass Square: pass\nclass Other: pass\n"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import jobs  # noqa: F401  finds the modules
-import mirrors
+import copies  # noqa: E402
 import program
 import rehearsal
 
@@ -20,7 +20,7 @@ def test_judges_as_ever():
 def test_leaves_nothing():
     def state():
         modules = {name: id(module) for name, module in sys.modules.items()}
-        return modules, dict(vars(builtins)), [*sys.meta_path], sys.getrecursionlimit(), sys.stdout, len(mirrors.spaces)
+        return modules, dict(vars(builtins)), [*sys.meta_path], sys.getrecursionlimit(), sys.stdout, len(copies.spaces)
 
     rehearsal.rehearse()  # may load modules
     before = state()
