@@ -16,6 +16,8 @@
 #define SECRET_MAX ((size_t)4096)
 /* Of a byte between the quotes of JSON: "\u001f". */
 #define ESCAPED_MAX ((size_t)6)
+/* The library's text for a server that closes the connection instead of an answer. */
+#define NOTHING "got ''"
 /* Everything is sent again that a lost connection may have lost, so that storing it is a waste. */
 #define RECONNECT_BUFFER (1 << 20)
 
@@ -110,7 +112,7 @@ static natsStatus show(natsOptions *nats, const char *user, const char *password
 static int set_credentials(natsOptions *nats, const struct bus_options *options,
                            const struct addresses *addresses, struct fault *fault)
 {
-    char path[PATH_MAX], secret[SECRET_MAX];
+    char path[PATH_MAX], secret[SECRET_MAX] = "";
     natsStatus status = NATS_OK;
     int r = 0;
     const char *file = find_file(options->creds, "nats.creds", path);
@@ -194,15 +196,58 @@ static natsStatus set_behaviour(natsOptions *nats, const struct busconnect_event
     return status == NATS_OK ? natsOptions_SetClosedCB(nats, events->closed, arg) : status;
 }
 
-/* What to do about the failure DETAIL of TLS. */
-static const char *tls_remedy(const char *detail)
+/* What OpenSSL finds wrong with a certificate, as the library prints it: "20:unable to
+ * ...:depth=0:". */
+enum {
+    NO_ISSUER = 2,
+    NOT_YET_VALID = 9,
+    EXPIRED = 10,
+    SELF_SIGNED = 18,
+    SELF_SIGNED_ABOVE = 19,
+    NO_ISSUER_HERE = 20,
+    NOT_VERIFIED = 21,
+    OTHER_NAME = 62,
+    OTHER_ADDRESS = 64,
+};
+
+/* Says what to do about the failure DETAIL of TLS. */
+static void add_tls_remedy(const struct bus_options *options, const char *detail, char *out,
+                           size_t size)
 {
-    if (strstr(detail, "expired"))
-        return "; renew the certificate of the server";
-    return strstr(detail, "issuer") || strstr(detail, "self-signed") ||
-                   strstr(detail, "self signed")
-               ? "; name the authority that vouches for the server with --ca"
-               : "";
+    char path[PATH_MAX];
+    const char *number = strstr(detail, "error: ");
+    const char *ca = find_file(options->ca, "nats.ca", path);
+    out[0] = '\0';
+    switch (number ? strtol(number + strlen("error: "), NULL, 10) : 0) {
+    case OTHER_NAME:
+    case OTHER_ADDRESS:
+        (void)snprintf(out, size,
+                       "; the certificate is for another host: give the server one for this "
+                       "address, or name it with --server as its certificate does");
+        break;
+    case EXPIRED:
+        (void)snprintf(out, size, "; renew the certificate of the %s",
+                       strstr(detail, ":depth=0:") ? "server" : "authority");
+        break;
+    case NOT_YET_VALID:
+        (void)snprintf(out, size, "; see whether the clock of this host is right");
+        break;
+    case NO_ISSUER:
+    case SELF_SIGNED:
+    case SELF_SIGNED_ABOVE:
+    case NO_ISSUER_HERE:
+    case NOT_VERIFIED:
+        if (ca)
+            (void)snprintf(out, size,
+                           "; no authority in %s vouches for the server: name the one that does "
+                           "with --ca",
+                           ca);
+        else
+            (void)snprintf(out, size, "; name the authority that vouches for the server with --ca");
+        break;
+    default:
+        break;
+    }
 }
 
 /* Skips the place in the library's code with which its texts begin: "(conn.c:1905): ". */
@@ -212,9 +257,10 @@ static const char *without_place(const char *detail)
     return end ? end + strlen("): ") : detail;
 }
 
-static int explain(const struct addresses *addresses, natsStatus status, struct fault *fault)
+static int explain(const struct bus_options *options, const struct addresses *addresses,
+                   natsStatus status, struct fault *fault)
 {
-    char servers[FAULT_MAX / 2];
+    char servers[FAULT_MAX / 2], remedy[FAULT_MAX / 2];
     natsStatus last = NATS_OK;
     const char *detail = nats_GetLastError(&last);
     if (!detail || !*detail)
@@ -230,8 +276,8 @@ static int explain(const struct addresses *addresses, natsStatus status, struct 
     }
     if (status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED ||
         status == NATS_SECURE_CONNECTION_REQUIRED) {
-        (void)fault_set(fault, "%s: no TLS with the NATS server: %s%s", servers, detail,
-                        tls_remedy(detail));
+        add_tls_remedy(options, detail, remedy, sizeof(remedy));
+        (void)fault_set(fault, "%s: no TLS with the NATS server: %s%s", servers, detail, remedy);
         return -EACCES;
     }
     if (status == NATS_NO_SERVER) {
@@ -245,6 +291,13 @@ static int explain(const struct addresses *addresses, natsStatus status, struct 
         (void)fault_set(fault, "%s: the NATS server did not answer within %d s", servers,
                         CONNECT_MS / 1000);
         return -ETIMEDOUT;
+    }
+    if (status == NATS_PROTOCOL_ERROR && strstr(detail, NOTHING)) {
+        (void)fault_set(fault,
+                        "%s: the NATS server has closed the connection without a word: see its "
+                        "log; if it asks for certificates, give one with --cert and --key",
+                        servers);
+        return -EACCES;
     }
     (void)fault_set(fault, "%s: cannot connect to the NATS server: %s", servers, detail);
     return -EIO;
@@ -283,7 +336,7 @@ int busconnect(const struct bus_options *options, const struct busconnect_events
     if (r == 0 && status == NATS_OK)
         status = natsConnection_Connect(ret, nats);
     if (r == 0 && status != NATS_OK)
-        r = explain(&addresses, status, fault);
+        r = explain(options, &addresses, status, fault);
     natsOptions_Destroy(nats);
     addresses_deinit(&addresses);
     return r;

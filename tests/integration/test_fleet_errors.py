@@ -200,36 +200,88 @@ def openssl(directory, *arguments):
     subprocess.run(["openssl", *map(str, arguments)], cwd=directory, check=True, capture_output=True)
 
 
-def make_certificate(directory, name, days):
+def make_authority(directory, name):
+    openssl(directory, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem",
+            "-subj", f"/CN={name}", "-days", 10)  # fmt: skip
+
+
+def make_certificate(directory, name, days, hosts="IP:127.0.0.1,DNS:localhost"):
     """Makes NAME.pem and NAME.key of an authority ca.pem. It is valid for DAYS from now; none if negative."""
     if not (directory / "ca.pem").exists():
-        openssl(directory, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
-                "-subj", "/CN=ca", "-days", 10)  # fmt: skip
+        make_authority(directory, "ca")
     openssl(directory, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
             "-subj", "/CN=localhost")  # fmt: skip
-    (directory / "ext").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    (directory / "ext").write_text(f"subjectAltName={hosts}\n")
     openssl(directory, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
             "-out", f"{name}.pem", "-days", days, "-extfile", "ext")  # fmt: skip
 
 
+BY_CA = "; name the authority that vouches for the server with --ca"
+BY_NAME = "; the certificate is for another host: give the server one for this address, or name it with --server as its certificate does"
+
+
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
 def test_tls(start_server, tmp_path):
-    """A valid certificate; an expired one; an authority that nobody knows."""
+    """A valid certificate, also with an authority that is not its own, or with none; an expired one; one for other hosts.
+    The remedy is that of the cause."""
+    make_authority(tmp_path, "another")
     make_certificate(tmp_path, "good", 5)
     make_certificate(tmp_path, "old", -1)
-    lines = f'tls {{ cert_file: "{tmp_path}/NAME.pem", key_file: "{tmp_path}/NAME.key" }}'
-    server = start_server(lines.replace("NAME", "good"))
-    url = f"tls://127.0.0.1:{server.port}"
-    done = run("init", "--server", url, "--ca", tmp_path / "ca.pem")
+    make_certificate(tmp_path, "elsewhere", 5, "DNS:elsewhere.example")
+    lines = 'tls {{ cert_file: "{0}/{1}.pem", key_file: "{0}/{1}.key" }}'
+    server = start_server(lines.format(tmp_path, "good"))
+    ca = ["--ca", tmp_path / "ca.pem"]
+
+    def serve(name):
+        server.kill()
+        server.lines = [lines.format(tmp_path, name)]
+        server.start()
+
+    def refuse(host, options, reason, remedy):
+        url = f"tls://{host}:{server.port}"
+        done = run("init", "--server", url, *options)
+        assert done.returncode == 3
+        assert done.stderr.startswith(f"rubricctl: {url}: no TLS with the NATS server: ") and reason in done.stderr, done.stderr
+        assert done.stderr.endswith(f"{remedy}\n"), done.stderr
+
+    done = run("init", "--server", f"tls://127.0.0.1:{server.port}", *ca)
     assert done.returncode == 0, done.stderr
-    done = run("init", "--server", url)
-    assert done.returncode == 3 and "no TLS with the NATS server: " in done.stderr
-    server.kill()
-    server.lines = [lines.replace("NAME", "old")]
-    server.start()
-    done = run("init", "--server", url, "--ca", tmp_path / "ca.pem")
+    refuse("127.0.0.1", [], "unable to get local issuer certificate", BY_CA)
+    another = tmp_path / "another.pem"
+    refuse("127.0.0.1", ["--ca", another], "unable to get local issuer certificate",
+           f"; no authority in {another} vouches for the server: name the one that does with --ca")  # fmt: skip
+    serve("old")
+    refuse("127.0.0.1", ca, "certificate has expired", "; renew the certificate of the server")
+    serve("elsewhere")
+    refuse("127.0.0.1", ca, "IP address mismatch", BY_NAME)
+    refuse("localhost", ca, "hostname mismatch", BY_NAME)
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+def test_tls_with_an_authority_that_has_expired(start_server, tmp_path):
+    openssl(tmp_path, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.csr", "-subj", "/CN=ca")
+    openssl(tmp_path, "x509", "-req", "-in", "ca.csr", "-signkey", "ca.key", "-out", "ca.pem", "-days", -1)
+    make_certificate(tmp_path, "good", 5)
+    server = start_server(f'tls {{ cert_file: "{tmp_path}/good.pem", key_file: "{tmp_path}/good.key" }}')
+    done = run("init", "--server", f"tls://127.0.0.1:{server.port}", "--ca", tmp_path / "ca.pem")
+    assert done.returncode == 3 and "certificate has expired" in done.stderr
+    assert done.stderr.endswith("; renew the certificate of the authority\n"), done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+def test_a_server_that_asks_for_certificates(start_server, tmp_path):
+    make_certificate(tmp_path, "good", 5)
+    files = f'cert_file: "{tmp_path}/good.pem", key_file: "{tmp_path}/good.key", ca_file: "{tmp_path}/ca.pem"'
+    server = start_server(f"tls {{ {files}, verify: true }}")
+    url, ca = f"tls://127.0.0.1:{server.port}", tmp_path / "ca.pem"
+    done = run("init", "--server", url, "--ca", ca)
     assert done.returncode == 3
-    assert "no TLS with the NATS server: " in done.stderr and "expired" in done.stderr, done.stderr
+    assert done.stderr == (
+        f"rubricctl: {url}: the NATS server has closed the connection without a word: see its log; if it asks for "
+        "certificates, give one with --cert and --key\n"
+    )
+    done = run("init", "--server", url, "--ca", ca, "--cert", tmp_path / "good.pem", "--key", tmp_path / "good.key")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(name="listener")
