@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "busconnect.h"
+#include "addresses.h"
 
 #include <linux/limits.h>
 #include <string.h>
-#include <strings.h>
 
 #define CONNECT_MS 5000
 #define RECONNECT_WAIT_MS 250
@@ -14,9 +14,10 @@
 /* A server that reads nothing for so long is lost: the program must not stand still with it. */
 #define WRITE_MS 5000
 #define SECRET_MAX ((size_t)4096)
-#define SERVERS_TEXT_MAX ((size_t)8192)
-#define SERVERS_SEPARATORS ", "
-#define TLS_HEAD "tls://"
+/* Of a byte between the quotes of JSON: "\u001f". */
+#define ESCAPED_MAX ((size_t)6)
+/* The library's text for a server that closes the connection instead of an answer. */
+#define NOTHING "got ''"
 /* Everything is sent again that a lost connection may have lost, so that storing it is a waste. */
 #define RECONNECT_BUFFER (1 << 20)
 
@@ -58,46 +59,60 @@ static int refuse_file(const char *path, natsStatus status, struct fault *fault)
     return r;
 }
 
-/* Appends URL to what OUT has; for messages without the password in it, "nats://ci:***@a:4222". */
-static size_t put_server(const char *url, size_t length, bool is_for_people, char *out, size_t size)
-{
-    const char *host = memrchr(url, '@', length), *head = memmem(url, length, "://", 3);
-    const char *user = head ? head + 3 : url;
-    const char *colon = host && host > user ? memchr(user, ':', (size_t)(host - user)) : NULL;
-    if (!is_for_people || !host || host < user)
-        return (size_t)snprintf(out, size, "%.*s", (int)length, url);
-    /* Without a colon it is a token. */
-    const char *shown = colon ? colon + 1 : user;
-    return (size_t)snprintf(out, size, "%.*s***%.*s", (int)(shown - url), url,
-                            (int)(url + length - host), host);
-}
-
-/* Lists the servers, "nats://a:4222, nats://b:4222": those of the options, or else of NATS_URL. */
-static void list_servers(const struct bus_options *options, bool is_for_people, char *out,
-                         size_t size)
+/* Reads the servers of the options, or else of NATS_URL. */
+static int read_addresses(const struct bus_options *options, struct addresses *ret,
+                          struct fault *fault)
 {
     const char *from_environment = getenv("NATS_URL");
     const char *const usual[] = {from_environment && *from_environment ? from_environment
                                                                        : BUS_SERVER_DEFAULT};
-    const char *const *lists =
-        options->servers.n > 0 ? (const char *const *)options->servers.items : usual;
-    size_t n = MAX(options->servers.n, (size_t)1), used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < n; i++)
-        for (const char *at = lists[i]; *at;) {
-            size_t length = strcspn(at, SERVERS_SEPARATORS);
-            if (length > 0 && used < size)
-                used += (size_t)snprintf(out + used, size - used, "%s", used > 0 ? ", " : "");
-            if (length > 0 && used < size)
-                used += put_server(at, length, is_for_people, out + used, size - used);
-            at += length + strspn(at + length, SERVERS_SEPARATORS);
-        }
+    if (options->servers.n == 0)
+        return addresses_read("NATS_URL", usual, 1, ret, fault);
+    return addresses_read("--server", (const char *const *)options->servers.items,
+                          options->servers.n, ret, fault);
+}
+
+/* Returns SECRET as it stands between the quotes of JSON, where the library puts it as it is; NULL
+ * if memory ran out. */
+static char *escape(const char *secret)
+{
+    size_t used = 0;
+    char *out = malloc(strlen(secret) * ESCAPED_MAX + 1);
+    if (!out)
+        return NULL;
+    for (; *secret; secret++) {
+        unsigned char c = (unsigned char)*secret;
+        if (c == '"' || c == '\\')
+            out[used++] = '\\';
+        if (c < ' ')
+            used += (size_t)sprintf(out + used, "\\u%04x", c);
+        else
+            out[used++] = (char)c;
+    }
+    out[used] = '\0';
+    return out;
+}
+
+/* Sets user and password, or PASSWORD as a token if USER is NULL. */
+static natsStatus show(natsOptions *nats, const char *user, const char *password)
+{
+    char *name = user ? escape(user) : NULL, *secret = escape(password);
+    natsStatus status = NATS_NO_MEMORY;
+    if (secret && !user)
+        status = natsOptions_SetToken(nats, secret);
+    else if (secret && name)
+        status = natsOptions_SetUserInfo(nats, name, secret);
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+    free(name);
+    return status;
 }
 
 static int set_credentials(natsOptions *nats, const struct bus_options *options,
-                           struct fault *fault)
+                           const struct addresses *addresses, struct fault *fault)
 {
-    char path[PATH_MAX], secret[SECRET_MAX];
+    char path[PATH_MAX], secret[SECRET_MAX] = "";
     natsStatus status = NATS_OK;
     int r = 0;
     const char *file = find_file(options->creds, "nats.creds", path);
@@ -105,17 +120,24 @@ static int set_credentials(natsOptions *nats, const struct bus_options *options,
         if (access(file, R_OK) < 0)
             return refuse_file(file, NATS_OK, fault);
         status = natsOptions_SetUserCredentialsFromFiles(nats, file, NULL);
-        return status == NATS_OK ? 0 : refuse_file(file, status, fault);
+        if (status != NATS_OK)
+            return refuse_file(file, status, fault);
     }
+    if (addresses->user || addresses->token) {
+        status =
+            show(nats, addresses->user, addresses->user ? addresses->password : addresses->token);
+        return status == NATS_OK ? 0 : -ENOMEM;
+    }
+    if (file)
+        return 0;
     if ((file = find_file(options->token_file, "nats.token", path)) != NULL) {
         r = read_secret(file, secret, fault);
         if (r == 0)
-            status = natsOptions_SetToken(nats, secret);
+            status = show(nats, NULL, secret);
     } else if ((file = find_file(options->password_file, "nats.password", path)) != NULL) {
         r = read_secret(file, secret, fault);
         if (r == 0)
-            status =
-                natsOptions_SetUserInfo(nats, options->user ? options->user : "rubricd", secret);
+            status = show(nats, options->user ? options->user : "rubricd", secret);
     } else if (options->user) {
         r = fault_set(fault, "--user: its password is missing: name its file with --password-file");
     }
@@ -123,27 +145,17 @@ static int set_credentials(natsOptions *nats, const struct bus_options *options,
     return r < 0 || status == NATS_OK ? r : refuse_file(file, status, fault);
 }
 
-/* Whether a server is named by a URL of TLS. The library itself would talk to it without if the
- * server, or somebody between, asks for no TLS. */
-static bool wants_tls(const struct bus_options *options)
-{
-    char servers[SERVERS_TEXT_MAX], *state = NULL;
-    list_servers(options, false, servers, sizeof(servers));
-    for (char *url = strtok_r(servers, SERVERS_SEPARATORS, &state); url;
-         url = strtok_r(NULL, SERVERS_SEPARATORS, &state))
-        if (strncasecmp(url, TLS_HEAD, strlen(TLS_HEAD)) == 0)
-            return true;
-    return false;
-}
-
-static int set_tls(natsOptions *nats, const struct bus_options *options, struct fault *fault)
+/* The library itself would talk without TLS to a server of a URL of TLS, if that server, or
+ * somebody between, asks for none. */
+static int set_tls(natsOptions *nats, const struct bus_options *options,
+                   const struct addresses *addresses, struct fault *fault)
 {
     char ca_path[PATH_MAX], cert_path[PATH_MAX], key_path[PATH_MAX];
     const char *ca = find_file(options->ca, "nats.ca", ca_path);
     const char *cert = find_file(options->cert, "nats.cert", cert_path);
     const char *key = find_file(options->key, "nats.key", key_path);
     natsStatus status = NATS_OK;
-    if (!ca && !cert && !key && !wants_tls(options))
+    if (!ca && !cert && !key && !addresses->want_tls)
         return 0;
     if (!cert != !key)
         return fault_set(fault, "%s is there without %s", cert ? "--cert" : "--key",
@@ -184,15 +196,58 @@ static natsStatus set_behaviour(natsOptions *nats, const struct busconnect_event
     return status == NATS_OK ? natsOptions_SetClosedCB(nats, events->closed, arg) : status;
 }
 
-/* What to do about the failure DETAIL of TLS. */
-static const char *tls_remedy(const char *detail)
+/* What OpenSSL finds wrong with a certificate, as the library prints it: "20:unable to
+ * ...:depth=0:". */
+enum {
+    NO_ISSUER = 2,
+    NOT_YET_VALID = 9,
+    EXPIRED = 10,
+    SELF_SIGNED = 18,
+    SELF_SIGNED_ABOVE = 19,
+    NO_ISSUER_HERE = 20,
+    NOT_VERIFIED = 21,
+    OTHER_NAME = 62,
+    OTHER_ADDRESS = 64,
+};
+
+/* Says what to do about the failure DETAIL of TLS. */
+static void add_tls_remedy(const struct bus_options *options, const char *detail, char *out,
+                           size_t size)
 {
-    if (strstr(detail, "expired"))
-        return "; renew the certificate of the server";
-    return strstr(detail, "issuer") || strstr(detail, "self-signed") ||
-                   strstr(detail, "self signed")
-               ? "; name the authority that vouches for the server with --ca"
-               : "";
+    char path[PATH_MAX];
+    const char *number = strstr(detail, "error: ");
+    const char *ca = find_file(options->ca, "nats.ca", path);
+    out[0] = '\0';
+    switch (number ? strtol(number + strlen("error: "), NULL, 10) : 0) {
+    case OTHER_NAME:
+    case OTHER_ADDRESS:
+        (void)snprintf(out, size,
+                       "; the certificate is for another host: give the server one for this "
+                       "address, or name it with --server as its certificate does");
+        break;
+    case EXPIRED:
+        (void)snprintf(out, size, "; renew the certificate of the %s",
+                       strstr(detail, ":depth=0:") ? "server" : "authority");
+        break;
+    case NOT_YET_VALID:
+        (void)snprintf(out, size, "; see whether the clock of this host is right");
+        break;
+    case NO_ISSUER:
+    case SELF_SIGNED:
+    case SELF_SIGNED_ABOVE:
+    case NO_ISSUER_HERE:
+    case NOT_VERIFIED:
+        if (ca)
+            (void)snprintf(out, size,
+                           "; no authority in %s vouches for the server: name the one that does "
+                           "with --ca",
+                           ca);
+        else
+            (void)snprintf(out, size, "; name the authority that vouches for the server with --ca");
+        break;
+    default:
+        break;
+    }
 }
 
 /* Skips the place in the library's code with which its texts begin: "(conn.c:1905): ". */
@@ -202,15 +257,16 @@ static const char *without_place(const char *detail)
     return end ? end + strlen("): ") : detail;
 }
 
-static int explain(const struct bus_options *options, natsStatus status, struct fault *fault)
+static int explain(const struct bus_options *options, const struct addresses *addresses,
+                   natsStatus status, struct fault *fault)
 {
-    char servers[FAULT_MAX / 2];
+    char servers[FAULT_MAX / 2], remedy[FAULT_MAX / 2];
     natsStatus last = NATS_OK;
     const char *detail = nats_GetLastError(&last);
     if (!detail || !*detail)
         detail = natsStatus_GetText(status);
     detail = without_place(detail);
-    list_servers(options, true, servers, sizeof(servers));
+    addresses_list(addresses, servers, sizeof(servers));
     if (status == NATS_CONNECTION_AUTH_FAILED) {
         (void)fault_set(fault,
                         "%s: the NATS server refuses the credentials (%s); give others with "
@@ -220,8 +276,8 @@ static int explain(const struct bus_options *options, natsStatus status, struct 
     }
     if (status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED ||
         status == NATS_SECURE_CONNECTION_REQUIRED) {
-        (void)fault_set(fault, "%s: no TLS with the NATS server: %s%s", servers, detail,
-                        tls_remedy(detail));
+        add_tls_remedy(options, detail, remedy, sizeof(remedy));
+        (void)fault_set(fault, "%s: no TLS with the NATS server: %s%s", servers, detail, remedy);
         return -EACCES;
     }
     if (status == NATS_NO_SERVER) {
@@ -236,40 +292,52 @@ static int explain(const struct bus_options *options, natsStatus status, struct 
                         CONNECT_MS / 1000);
         return -ETIMEDOUT;
     }
+    if (status == NATS_PROTOCOL_ERROR && strstr(detail, NOTHING)) {
+        (void)fault_set(fault,
+                        "%s: the NATS server has closed the connection without a word: see its "
+                        "log; if it asks for certificates, give one with --cert and --key",
+                        servers);
+        return -EACCES;
+    }
     (void)fault_set(fault, "%s: cannot connect to the NATS server: %s", servers, detail);
     return -EIO;
 }
 
-static int set_servers(natsOptions *nats, const struct bus_options *options, struct fault *fault)
+static natsStatus set_servers(natsOptions *nats, const struct addresses *addresses)
 {
-    char servers[SERVERS_TEXT_MAX], *state = NULL;
     const char *urls[BUS_SERVERS_MAX];
-    int n = 0;
-    list_servers(options, false, servers, sizeof(servers));
-    for (char *url = strtok_r(servers, SERVERS_SEPARATORS, &state); url && n < BUS_SERVERS_MAX;
-         url = strtok_r(NULL, SERVERS_SEPARATORS, &state))
-        urls[n++] = url;
-    if (n == 0)
-        return fault_set(fault, "%s: it names no server",
-                         options->servers.n > 0 ? "--server" : "NATS_URL");
-    natsStatus status = natsOptions_SetServers(nats, urls, n);
-    return status == NATS_OK ? 0 : explain(options, status, fault);
+    for (size_t i = 0; i < addresses->n; i++)
+        urls[i] = addresses->urls[i];
+    return natsOptions_SetServers(nats, urls, (int)addresses->n);
+}
+
+static int set_options(natsOptions *nats, const struct bus_options *options,
+                       const struct addresses *addresses, struct fault *fault)
+{
+    int r = set_credentials(nats, options, addresses, fault);
+    return r < 0 ? r : set_tls(nats, options, addresses, fault);
 }
 
 int busconnect(const struct bus_options *options, const struct busconnect_events *events, void *arg,
                natsConnection **ret, struct fault *fault)
 {
+    struct addresses addresses = ADDRESSES_NULL;
     natsOptions *nats = NULL;
+    int r = read_addresses(options, &addresses, fault);
+    if (r < 0)
+        return r;
     natsStatus status = natsOptions_Create(&nats);
-    int r = status == NATS_OK ? set_servers(nats, options, fault) : 0;
-    if (r == 0 && status == NATS_OK)
+    if (status == NATS_OK)
+        status = set_servers(nats, &addresses);
+    if (status == NATS_OK)
         status = set_behaviour(nats, events, arg);
-    if (r == 0 && status == NATS_OK)
-        r = set_credentials(nats, options, fault);
-    if (r == 0 && status == NATS_OK)
-        r = set_tls(nats, options, fault);
+    if (status == NATS_OK)
+        r = set_options(nats, options, &addresses, fault);
     if (r == 0 && status == NATS_OK)
         status = natsConnection_Connect(ret, nats);
+    if (r == 0 && status != NATS_OK)
+        r = explain(options, &addresses, status, fault);
     natsOptions_Destroy(nats);
-    return r < 0 || status == NATS_OK ? r : explain(options, status, fault);
+    addresses_deinit(&addresses);
+    return r;
 }
