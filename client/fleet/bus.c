@@ -429,6 +429,8 @@ int bus_open(const struct bus_options *options, bool patient, struct bus **ret, 
     }
     r = names_check("--fleet", bus_fleet(bus), NAMES_FLEET_MAX, fault);
     if (r == 0)
+        r = busconnect_check(options, fault); /* no patience mends an address that is none */
+    if (r == 0)
         r = make_inbox(bus);
     if (r == 0) {
         bus->was_up = true;

@@ -72,6 +72,12 @@ static int read_addresses(const struct bus_options *options, struct addresses *r
                           options->servers.n, ret, fault);
 }
 
+int busconnect_check(const struct bus_options *options, struct fault *fault)
+{
+    _cleanup_(addresses_deinit) struct addresses addresses = ADDRESSES_NULL;
+    return read_addresses(options, &addresses, fault);
+}
+
 /* Returns SECRET as it stands between the quotes of JSON, where the library puts it as it is; NULL
  * if memory ran out. */
 static char *escape(const char *secret)

@@ -10,6 +10,9 @@ struct busconnect_events {
     natsErrHandler refused; /* the server refuses something, or messages are dropped */
 };
 
+/* Checks the addresses of the servers, without asking for any. -EINVAL or -ENOMEM with FAULT. */
+int busconnect_check(const struct bus_options *options, struct fault *fault);
+
 /* Connects, and reads the files of credentials. Fails as bus_open() does. */
 int busconnect(const struct bus_options *options, const struct busconnect_events *events, void *arg,
                natsConnection **ret, struct fault *fault);
