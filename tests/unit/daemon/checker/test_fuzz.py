@@ -91,3 +91,12 @@ said.append(driver.forked(job, [], [0.0] * 9999))
 result = said
 """
     assert run(text, tmp_path) == ["hung", "VIOLATION reading or writing does not end"]
+
+
+def test_a_reading_that_was_altered_before_is_altered_again(tmp_path):
+    text = """
+import random, transcript_fuzz as driver
+datas = [b"1", b"-1.5", b"b'x'", b"True", b"'x'", b"None", b"(1,)", b"x", b"\\xff"]
+result = [len({driver.another_reading(random.Random(seed), data) for seed in range(50)}) > 1 for data in datas]
+"""
+    assert run(text, tmp_path) == [True] * 7 + [False] * 2
