@@ -49,8 +49,9 @@ class Fuzzer:
             self.are_right[job["id"]] = self.pair.judge(job, "plain")["verdict"] == "pass"
         return self.are_right[job["id"]]
 
-    def run(self, job, rng, seed):
+    def run(self, job, seed):
         """Returns what has come out of a run, and what is wrong about it, "" if nothing."""
+        rng = random.Random(seed)
         changes = {"seed": seed, "rate": rng.choice((3, 10, 30, 100)), "way": rng.choice(("sent", "received", "both"))}
         found = self.pair.judge({**job, "altered": changes}, "record")
         verdict = found["verdict"]
@@ -68,9 +69,8 @@ class Fuzzer:
         return "pass, replayed", ""
 
     def round(self, seed):
-        rng = random.Random(seed)
-        job = rng.choice(self.jobs)
-        return fuzzing.batch(job, seed, BATCH, lambda run: self.run(job, rng, run))
+        job = random.Random(seed).choice(self.jobs)
+        return fuzzing.batch(job, seed, BATCH, lambda run: self.run(job, run))
 
 
 def main():
