@@ -6,9 +6,10 @@ candidate, to the judge, or both.
     wire_fuzz.py [SECONDS [SEED]]
 
 Jobs are the honest ones of features.txt, which pass in one process, and those of attacks.txt, which must not pass.
-Violations: a judge that raises or ends without a verdict; a pass whose transcript does not replay to a pass; and
-a pass of a job that fails in one plain process, unless the code is so simple that it could not have altered
-anything (simple.py): nobody but this program lies for it then, and no second run would find it out."""
+Violations: a judge that raises, ends without a verdict or does not come to the end of reading or writing; a pass whose
+transcript does not replay to a pass; and a pass of a job that fails in one plain process, unless the code is so simple
+that it could not have altered anything (simple.py): nobody but this program lies for it then, and no second run would
+find it out."""
 
 import base64
 import random

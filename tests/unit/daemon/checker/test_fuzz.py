@@ -93,6 +93,29 @@ result = said
     assert run(text, tmp_path) == ["hung", "VIOLATION reading or writing does not end"]
 
 
+@pytest.mark.parametrize(("where", "verdict"), [("conversation.Conversation.understand", "endless"), ("judge.judge", "hung")])
+def test_a_judge_that_does_not_end_to_read_is_wrong(where, verdict, tmp_path):
+    """Its tests may have no end, and are not told from it by the clock."""
+    text = f"""
+import json, os
+import fuzzing, conversation, judge, altering_referee as driver
+judge.judge = lambda asked, link, report: link.read(b"")
+def endless(*_):
+    while True: pass
+{where} = endless
+read_fd, write_fd = os.pipe()
+pid = os.fork()
+if pid == 0:
+    os.close(read_fd)
+    driver.child({{"how": "isolated", "code": "", "targets": ["assert f"]}}, write_fd)
+os.close(write_fd)
+(told,), has_ended = driver.referee.gather([read_fd], driver.referee.time.monotonic() + (30 if {verdict != "hung"} else 3))
+os.killpg(pid, driver._signal.SIGKILL)
+result = json.loads(told)["verdict"] if has_ended else "hung"
+"""
+    assert run(text, tmp_path) == verdict
+
+
 def test_a_reading_that_was_altered_before_is_altered_again(tmp_path):
     text = """
 import random, transcript_fuzz as driver
