@@ -195,7 +195,10 @@ class Link(stand_ins.Makers):
 
     def end(self):
         """Ends the candidate, without an answer."""
-        self.send(self.write(("?", None, "end", None, (), ())))
+        try:
+            self.send(self.write(("?", None, "end", None, (), ())))
+        except OSError:  # it has ended itself
+            raise Lost from None
 
     def confirm(self, data):
         """Has the plain process run a job, DATA. Returns its answer."""

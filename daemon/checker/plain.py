@@ -22,6 +22,7 @@ JOB_MAX = 1 << 30
 FRAMES = 6  # of Python between run() and a statement of the tests
 PIPE_MAX = 1 << 20  # bytes that a pipe holds
 STATUS_SIZE = 4
+END_STATUS = 77  # LINK_PAIR_AGAIN: of a candidate that the judge has ended, and that another program follows
 END_WAIT_SECONDS = 0.2
 HELLO = b"\xff" * 4  # no message, and no length: a judge that has not asked for this process is lost
 FAILS = "passes only in isolation"
@@ -154,12 +155,16 @@ def exchange(fds, status_fd, data):
     """Has the process behind FDS (read end, write end; they stay the caller's) run the job DATA, after the
     candidate whose wait status comes over STATUS_FD. Nothing of that one lives then, and the process after it
     only says hello before it has a job: what is in the pipe is no answer. Returns the answer, b"" if there is none,
-    and None if the twin is lost, which runs both: then nobody knows what the code would have done.
+    and None if the twin is lost, which runs both: then nobody knows what the code would have done. A candidate that
+    does not end as the judge has it end is followed by nothing: that is the code's doing.
     Waits as long as it takes: the job's deadline ends the judge, too."""
     read_fd, write_fd = fds
     try:
-        if len(_read(status_fd, STATUS_SIZE)) != STATUS_SIZE:
+        status = _read(status_fd, STATUS_SIZE)
+        if len(status) != STATUS_SIZE:
             return None
+        if os.waitstatus_to_exitcode(int.from_bytes(status, sys.byteorder)) != END_STATUS:
+            return b""
         _drop(read_fd)
         _send(write_fd, data)
         answer = _receive(read_fd, ANSWER_MAX, HELLO)

@@ -8,18 +8,19 @@ and objects that answer every question with `True` and the like.
     membrane_fuzz.py [SECONDS [SEED]]
 
 Violations: reading a message raises anything but WireError or takes more than HANG_SECONDS, the judge ends
-without a verdict or takes more than MEMORY_MAX; or a comparison of an assert holds between a plain value of the tests and
-something that is not that value. Exits with 1 after a violation and names its seed."""
+without a verdict, cannot be ended or takes more than MEMORY_MAX; or a comparison of an assert holds between a plain
+value of the tests and something that is not that value. Exits with 1 after a violation and names its seed."""
 
-import faulthandler
+import marshal
 import os
 import random
 import resource
+import select
 import signal
 import tempfile
-from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from time import process_time  # itself, not what a judge reads from a recording
 
 import fuzzing  # first: it says where the others are
 
@@ -33,8 +34,9 @@ import wire
 import wire_writer
 from messages import message
 
-BATCH = 300  # runs of one job in one process
-HANG_SECONDS = 10
+BATCH = 100  # runs of one job
+HANG_SECONDS = 10  # of CPU time
+WAIT_SECONDS = 10  # by the clock, until a judge that takes none is ended; one that goes on is killed after as many more
 MEMORY_MAX = 1 << 30
 OPERATIONS = "call method get set delete special next drain copy deepcopy step watch wake call_later global load".split()
 NAMES = (*describe.SPECIALS, "__globals__", "__dict__", "__class__", "__init__", "send", "throw", "append", "x", "name")
@@ -147,31 +149,38 @@ class Recorder(judge.suite.Recorder):
 
 
 def record(job):
-    """Returns the messages that a judge received."""
+    """Returns the messages that a judge received, and what it read of clocks and the like; no messages if the tests
+    do not pass, or do what cannot be played again (watch.py)."""
     read_fd, write_fd = os.pipe()
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         os.close(read_fd)
-        null = os.dup2(os.open("/dev/null", os.O_WRONLY), referee.REPORT)
-        write_fd = os.dup2(write_fd, referee.REPORT + 1)
-        pid = referee.start_candidate()
+        write_fd, report_fd = os.dup2(write_fd, referee.REPORT + 1), os.dup2(silence(), referee.REPORT)
+        candidate_pid = referee.start_candidate()
         asked = referee.request({**job, "how": "record"})
-        link, report = judge.begin(asked, judge.Report(null))
+        link, report = judge.begin(asked, judge.Report(report_fd))
         judge.judge(asked, link, report)
         if report.results and all(report.results):
-            data = b"".join(len(data).to_bytes(4, "big") + data for kind, data in link.transcript.events if kind == transcript.RECEIVED)
+            events = [event for event in link.transcript.events if event[0] != transcript.SENT]
+            data = marshal.dumps(events)
             os.write(write_fd, data) if len(data) < 60000 else None
-        os.kill(pid, signal.SIGKILL)
+        os.kill(candidate_pid, signal.SIGKILL)
         os._exit(0)
     os.close(write_fd)
     with os.fdopen(read_fd, "rb") as file:
         data = file.read()
-    os.wait()
-    messages = []
-    while data:
-        size = int.from_bytes(data[:4], "big")
-        messages.append(data[4 : 4 + size])
-        data = data[4 + size :]
-    return messages
+    os.waitpid(pid, 0)
+    events = marshal.loads(data) if data else []
+    readings = [transcript.literal(data.decode()) for kind, data in events if kind == transcript.READ]
+    return [data for kind, data in events if kind == transcript.RECEIVED], readings
+
+
+def silence():
+    """Leaves this process nothing to read, and nobody who hears it. Returns a descriptor of /dev/null."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    return null
 
 
 def checked(function):
@@ -195,34 +204,54 @@ def checked(function):
 CHECKED = checked(None).__code__
 
 
-def judge_again(job, messages):
-    """Returns the verdict of a judge that receives MESSAGES."""
-    link = judge.Link(-1, -1, -1)
-    left = iter(messages)
-    link.send = lambda data: None
+class Played(transcript.Events):
+    """Gives a judge the READINGS of a recording, as long as they are what it reads. It drops stand-ins when the
+    recorded one did: the candidate has heard of that, and its messages tell."""
 
-    def receive():
-        data = next(left, None)
+    def __init__(self, readings):
+        super().__init__()
+        self.left = iter(readings)
+
+    def read(self, make, kind, size=None):
+        value = next(self.left, None)
+        return value if type(value) is kind and (size is None or len(value) == size) else make()
+
+
+class Given(judge.Link):
+    """The judge's side of a wire on which MESSAGES come, whatever it asks. Without READINGS it is as in a job that
+    nobody records."""
+
+    def __init__(self, messages, readings):
+        super().__init__(-1, -1, -1)
+        self.left = iter(messages)
+        self.transcript = None if readings is None else Played(readings)
+        self.read, self.written = checked(self.read), checked(self.written)
+
+    def send(self, data):
+        if self.transcript is not None:
+            self.transcript.count_sent()
+
+    def receive(self):
+        data = next(self.left, None)
         if data is None:
             raise EOFError
         return data
 
-    link.receive = receive
-    link.confirm = lambda data: next(left, b"")
-    link.read, link.written = checked(link.read), checked(link.written)
-    checker = judge.Checker(referee.request(job), link, judge.Report(os.open("/dev/null", os.O_WRONLY)))
-    checker.recorder = Recorder()
-    checker.space["__compare__"], checker.space["__truth__"] = checker.recorder.compare, checker.recorder.truth
-    Violation.noted.clear()
-    try:
-        kept = checker.run()
-    finally:
-        os.close(checker.report.fd)
+    def confirm(self, data):
+        return next(self.left, b"")
+
+
+def judge_again(job, messages, readings):
+    """Returns the verdict of a judge that receives MESSAGES. It is the judge of one job, and leaves its process as
+    such a judge does: fork before."""
+    judge.suite.Recorder = Recorder
+    link, report = Given(messages, readings), judge.Report(os.open("/dev/null", os.O_WRONLY))
+    kept = judge.judge(referee.request(job), link, report)
     if Violation.noted:
         raise Violation.noted[0]
     if not kept:
         return "lost" if link.lost else "ended"
-    return "pass" if checker.report.results and all(checker.report.results) else "fail"
+    return "pass" if report.results and all(report.results) else "fail"
 
 
 # --- altering ---------------------------------------------------------------------------------------
@@ -301,65 +330,69 @@ def altered_messages(rng, messages, corpus):
 # --- the loop ---------------------------------------------------------------------------------------
 
 
-def endless(signal_number, frame):
-    """Ends a run. A loop of the tests over data that is a ring is no violation."""
-    while frame is not None:
-        if frame.f_code is CHECKED:
-            raise Violation("reading or writing does not end")
+def end(frame, write_fd):
+    """Ends a run that has used up its time. A loop of the tests over data that is a ring is no violation, nor is a
+    coroutine that waits for the code. What reads or writes and has had less than its CPU time may go on."""
+    while frame is not None and frame.f_code is not CHECKED:
         frame = frame.f_back
-    raise judge.membrane.Lost
+    if frame is None or process_time() >= HANG_SECONDS:
+        os.write(write_fd, b"hung" if frame is None else b"VIOLATION reading or writing does not end")
+        os._exit(0)
 
 
-def batch(job, messages, corpus, seed, write_fd):
-    """Runs in a process of its own; says what happened, one line a run."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
-    null = os.open("/dev/null", os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    signal.signal(signal.SIGALRM, endless)
-    for n in range(BATCH):
-        signal.alarm(HANG_SECONDS)
-        faulthandler.dump_traceback_later(3 * HANG_SECONDS, exit=True)
-        os.write(write_fd, b"%d " % n)
-        try:
-            said = judge_again(job, altered_messages(random.Random(f"{seed}/{n}"), messages, corpus))
-        except BaseException as error:
-            said = f"VIOLATION {type(error).__name__}: {error}".replace("\n", " ")[:600]
-        os.write(write_fd, said.encode("utf-8", "replace") + b"\n")
-    os._exit(0)
-
-
-def run_batch(job, messages, corpus, seed):
+def forked(job, messages, readings):
+    """Returns what judge_again() returns in a process of its own, or what it raises there as a VIOLATION."""
+    referee.clear()
     read_fd, write_fd = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(read_fd)
-        batch(job, messages, corpus, seed, write_fd)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+        silence()
+        signal.signal(signal.SIGPROF, lambda _, frame: end(frame, write_fd))  # a job may have SIGALRM for itself
+        signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS, 0.1)  # it may come a tick too early
+        try:
+            said = judge_again(job, messages, readings)
+        except BaseException as error:
+            said = f"VIOLATION {type(error).__name__}: {error}".replace("\n", " ")[:600]
+        os.write(write_fd, said.encode("utf-8", "replace"))
+        os._exit(0)
     os.close(write_fd)
     with os.fdopen(read_fd, "rb") as file:
-        told = file.read().decode("utf-8", "replace").splitlines()
+        for how in (signal.SIGPROF, signal.SIGKILL):
+            if not select.select((file,), (), (), WAIT_SECONDS)[0]:
+                os.kill(pid, how)
+        said = file.read().decode("utf-8", "replace")
     _, status = os.waitpid(pid, 0)
-    counts, violations = Counter(), []
-    for line in told:
-        n, _, said = line.partition(" ")
-        counts[said.split(" ")[0] or "killed"] += 1
-        if not said or said.startswith("VIOLATION"):
-            violations.append(f"{job['id']} seed {seed}/{n}: {said or f'the judge was killed ({status})'}")
-    return counts, violations
+    return said or f"VIOLATION the judge was killed ({status})"
+
+
+def run_batch(job, recording, corpus, seed):
+    messages, readings = recording
+
+    def once(run):
+        rng = random.Random(run)
+        given = altered_messages(rng, messages, corpus)
+        said = forked(job, given, readings if rng.random() < 0.5 else None)
+        came_out, _, wrong = said.partition(" ")
+        return came_out, wrong
+
+    return fuzzing.batch(job, seed, BATCH, once)
 
 
 def main():
     directory = tempfile.TemporaryDirectory()
     os.chdir(directory.name)  # the judge empties the working directory
-    recorded = [(job, messages) for job in jobs() for messages in (record(job),) if messages]
-    for job, messages in recorded:
-        assert judge_again(job, messages) == "pass", job["id"]
-    corpus = [messages for _, messages in recorded]
+    recorded = [(job, recording) for job in jobs() for recording in (record(job),) if recording[0]]
+    for job, recording in recorded:
+        said = forked(job, *recording)
+        assert said == "pass", f"{job['id']}: what was recorded ends with {said}"
+    corpus = [messages for _, (messages, _) in recorded]
 
     def round_(seed):
         rng = random.Random(seed)
-        job, messages = recorded[0] if rng.random() < 0.2 else rng.choice(recorded)
-        return run_batch(job, messages, corpus, seed)
+        job, recording = recorded[0] if rng.random() < 0.2 else rng.choice(recorded)
+        return run_batch(job, recording, corpus, seed)
 
     fuzzing.run(f"{len(recorded)} jobs, {sum(map(len, corpus))} messages", round_)
 

@@ -6,9 +6,10 @@ candidate, to the judge, or both.
     wire_fuzz.py [SECONDS [SEED]]
 
 Jobs are the honest ones of features.txt, which pass in one process, and those of attacks.txt, which must not pass.
-Violations: a judge that raises or ends without a verdict; a pass whose transcript does not replay to a pass; and
-a pass of a job that fails in one plain process, unless the code is so simple that it could not have altered
-anything (simple.py): nobody but this program lies for it then, and no second run would find it out."""
+Violations: a judge that raises, ends without a verdict or does not come to the end of reading or writing; a pass whose
+transcript does not replay to a pass; and a pass of a job that fails in one plain process, unless the code is so simple
+that it could not have altered anything (simple.py): nobody but this program lies for it then, and no second run would
+find it out."""
 
 import base64
 import random
@@ -49,8 +50,9 @@ class Fuzzer:
             self.are_right[job["id"]] = self.pair.judge(job, "plain")["verdict"] == "pass"
         return self.are_right[job["id"]]
 
-    def run(self, job, rng, seed):
+    def run(self, job, seed):
         """Returns what has come out of a run, and what is wrong about it, "" if nothing."""
+        rng = random.Random(seed)
         changes = {"seed": seed, "rate": rng.choice((3, 10, 30, 100)), "way": rng.choice(("sent", "received", "both"))}
         found = self.pair.judge({**job, "altered": changes}, "record")
         verdict = found["verdict"]
@@ -68,9 +70,8 @@ class Fuzzer:
         return "pass, replayed", ""
 
     def round(self, seed):
-        rng = random.Random(seed)
-        job = rng.choice(self.jobs)
-        return fuzzing.batch(job, seed, BATCH, lambda run: self.run(job, rng, run))
+        job = random.Random(seed).choice(self.jobs)
+        return fuzzing.batch(job, seed, BATCH, lambda run: self.run(job, run))
 
 
 def main():

@@ -98,11 +98,10 @@ def run_candidate(program, read_fd, write_fd):
     candidate.main()
 
 
-def isolated(job, report_fd):
+def isolated(job):
     """Judges a job, records it, or replays the transcript in it."""
     import judge
 
-    os.dup2(report_fd, REPORT)
     start_candidate()  # of a replay, too
     asked = request(job)
     link, report = judge.begin(asked, judge.Report(REPORT))
@@ -110,14 +109,15 @@ def isolated(job, report_fd):
         report.verdict("error", "" if asked.replay is not None else judge.how_it_ended(link))
 
 
-def say(report_fd, verdict, detail):
+def say(verdict, detail):
     import judge
 
-    judge.Report(report_fd).verdict(verdict, detail)
+    judge.Report(REPORT).verdict(verdict, detail)
 
 
 def child(job, report_fd):
     os.setsid()
+    os.dup2(report_fd, REPORT)
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
@@ -127,13 +127,13 @@ def child(job, report_fd):
     try:
         if job["how"] == "plain":
             detail = plain(job)
-            say(report_fd, "fail" if detail else "pass", detail)
+            say("fail" if detail else "pass", detail)
         else:
-            isolated(job, report_fd)
+            isolated(job)
         sys.stdout.flush()
     except BaseException as error:
         __import__("traceback").print_exc()
-        say(report_fd, "crashed", f"{error!r}")
+        say("crashed", f"{error!r}")
     os._exit(0)
 
 

@@ -60,6 +60,14 @@ def test_a_loop_ends_when_the_code_is_gone(referee, end):
     assert found["verdict"] == "error", found
 
 
+def test_code_that_is_gone_when_the_judge_would_end_it(referee):
+    """Nothing has been asked since: the tests wait until nobody reads the wire."""
+    code = "import os, threading\ndef f():\n    threading.Timer(0.05, os._exit, (3,)).start()\n    return 1"
+    target = "import select\nassert f() == 1\nwire = select.poll()\nwire.register(4, 0)\nassert wire.poll(20000)"
+    found = referee.judge({"code": code, "targets": [target]})
+    assert (found["verdict"], found["detail"]) == ("error", "it exited with status 3 from inside"), found
+
+
 @pytest.mark.parametrize("before", ["", "import threading\n"], ids=["simple", "confirmed"])
 def test_recursion_is_as_deep_as_in_a_script(referee, before):
     """Nearly: a script has levels for f(998). One process of the referee has fewer, so this is no feature."""

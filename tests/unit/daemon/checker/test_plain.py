@@ -26,6 +26,14 @@ class Lost(Exception):
     """The twin is."""
 
 
+def told(exit_code):
+    """Returns a wait status as the twin tells it."""
+    return (exit_code << 8).to_bytes(4, sys.byteorder)
+
+
+ENDED = told(77)  # LINK_PAIR_AGAIN: the candidate has ended because the judge had it end
+
+
 def be_twin(run, status_write, *fds):
     """Runs the process, and tells how it has ended."""
     pid = os.fork()
@@ -39,7 +47,7 @@ def be_twin(run, status_write, *fds):
     os._exit(0)
 
 
-def confirmed(job, run=plain.run, left=b"", in_packets=False, twin=be_twin, status=bytes(4)):
+def confirmed(job, run=plain.run, left=b"", in_packets=False, twin=be_twin, status=ENDED):
     """Runs JOB in a process of its own, as the judge does; another, whose wait STATUS the twin has told, has LEFT
     some bytes on the wire, IN_PACKETS of which each read takes one."""
     status_read, status_write = os.pipe()
@@ -139,6 +147,18 @@ def test_a_lost_twin_is_no_failure_of_the_code():
     with pytest.raises(Lost):
         confirmed(job, twin=lambda *_: os._exit(0), status=b"")
     assert confirmed(job, close_pipe) == (False, f"{plain.FAILS}: the process ended", 0)
+
+
+@pytest.mark.parametrize("status", [told(0), told(3), b"\t\0\0\0" if sys.byteorder == "little" else b"\0\0\0\t"], ids=["0", "3", "killed"])
+def test_a_candidate_that_ends_otherwise_is_no_lost_twin(status):
+    """No program follows it, and no status: the twin has hung up."""
+
+    def hang_up(_run, status_write, *fds):
+        for fd in (status_write, *fds):
+            os.close(fd)
+        os._exit(0)
+
+    assert confirmed(Job("x = 1", "assert x"), twin=hang_up, status=status) == (False, f"{plain.FAILS}: the process ended", 0)
 
 
 @pytest.mark.parametrize(
