@@ -80,7 +80,7 @@ def test_options_before_the_word_fleet():
         (["batch", "--run", "serve-x", "x"], f'--run "serve-x": {OF_SERVE}'),
         (["grade", "--run", "serve-", "--samples", "x"], f'--run "serve-": {OF_SERVE}'),
         (["worker", "--server", "wss://h:1"], "--server: server 1 (wss://h:1): its scheme is neither nats:// nor tls://"),
-        (["serve", "--group", "", "--socket", "/nowhere/s", "--server", "ws://h:1"], "--server: server 1 (ws://h:1): its scheme is neither nats:// nor tls://"),
+        (["serve", "--group", "", "--socket", "s", "--server", "ws://h:1"], "--server: server 1 (ws://h:1): its scheme is neither nats:// nor tls://"),
         (["worker", "--name", ""], '--name "": expected 1 to 64 characters'),
         (["status", "--fleet", "a b"], '--fleet "a b": only letters, digits, _ and - are allowed'),
         (["status", "x"], 'status: unexpected argument "x"; see rubricctl fleet status --help'),
