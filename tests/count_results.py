@@ -4,9 +4,12 @@
 
     count_results.py FILE...
 
+A FILE that ends in .json is meson's log (testlog.json) of the same tests: a test program that comes to its time limit,
+or ends with a status of its own behind its last case, has no failed case in meson's XML, and is one failure.
 Failed tests come last, so that the end of a log shows them, however many were skipped. The last line is
 `N passed, N failed, N skipped`. Ends with 1 if a test failed, or none was run."""
 
+import json
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -31,6 +34,16 @@ def outcomes(path):
             yield "passed", name, ""
 
 
+def ended_badly(path, failed):
+    """Yields (name, reason) of each test program in meson's log that did not end well, though the lines FAILED have no
+    case of it."""
+    with open(path) as log:
+        for test in map(json.loads, log):
+            is_told = any(f"{test['name']} " in line for line in failed)
+            if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL") and not is_told:
+                yield test["name"], f"{test['result']}, status {test.get('returncode')}"
+
+
 def measured(path):
     """Yields (name, property, value) of each property that a test case in the file recorded."""
     for case in ElementTree.parse(path).getroot().iter("testcase"):
@@ -40,11 +53,16 @@ def measured(path):
 
 def main():
     lines = {"passed": [], "failed": [], "skipped": []}
+    logs = [path for path in sys.argv[1:] if path.endswith(".json")]
     for path in sys.argv[1:]:
+        if path in logs:
+            continue
         for name, item, value in measured(path):
             print(f"measured: {name}: {item}: {value}")
         for outcome, name, reason in outcomes(path):
             lines[outcome].append(f"{outcome}: {name}: {' '.join(reason.split())[: LENGTHS[outcome]]}")
+    for path in logs:
+        lines["failed"] += [f"failed: {name}: {reason}" for name, reason in ended_badly(path, lines["failed"])]
     for line in lines["skipped"] + lines["failed"]:
         print(line)
     counts = {outcome: len(some) for outcome, some in lines.items()}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Shows each check that guards the tree something wrong, to see that it can fail."""
 
+import json
 import os
 import subprocess
 import sys
@@ -130,6 +131,31 @@ def test_counting_results(tmp_path, kinds, last, status):
     )
     assert process.stdout.splitlines()[-1] == last
     assert process.returncode == status
+
+
+MESON = {
+    "ok": {"name": "p:unit / a", "result": "OK", "returncode": 0},
+    "time": {"name": "p:unit / b", "result": "TIMEOUT", "returncode": -15},
+    "failed": {"name": "p:unit / c", "result": "FAIL", "returncode": 1},
+    "end": {"name": "p:unit / cc", "result": "ERROR", "returncode": 23},
+    "skipped": {"name": "p:unit / d", "result": "SKIP", "returncode": 77},
+}
+
+
+def test_programs_that_end_badly_behind_their_last_case_count(tmp_path):
+    """meson's XML has no failed case of those; one of whose cases failed is told by that."""
+    cases = "".join(f'<testcase classname="p.p:unit / {name}" name="1 - x"/>' for name in ("a", "b", "cc"))
+    failed = '<testcase classname="p.p:unit / c" name="1 - x"><failure message="no"/></testcase>'
+    (tmp_path / "u.xml").write_text(f"<testsuite>{cases}{failed}</testsuite>")
+    (tmp_path / "u.json").write_text("".join(json.dumps(test) + "\n" for test in MESON.values()))
+    process = subprocess.run([sys.executable, COUNT, tmp_path / "u.xml", tmp_path / "u.json"], capture_output=True, text=True, check=False)
+    assert process.stdout.splitlines() == [
+        "failed: p.p:unit / c 1 - x: no",
+        "failed: p:unit / b: TIMEOUT, status -15",
+        "failed: p:unit / cc: ERROR, status 23",
+        "3 passed, 3 failed, 0 skipped",
+    ]
+    assert process.returncode == 1
 
 
 def test_failed_tests_are_listed_last(tmp_path):
