@@ -191,7 +191,9 @@ def test_a_job_that_still_runs_under_another_isolation(fleet, tmp_path):
     write_jobs(jobs, [shell("long", "sleep 6")])
     with fleet.server.connect() as nats:
         batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "first", jobs)
-        wait_until(lambda: nats.counts("marks"), "the job has started")
+        wait_until(lambda: nats.counts("marks"), "the job is marked")
+        with daemon.connect() as client:
+            wait_until(lambda: any(slot["job"] for slot in client.status()["slots"]), "the daemon has it")
         batch.kill()
         new = reload(daemon, config, "[sandbox]\nmemory_bytes = 64M\n")
         wait_until(lambda: digests_of_hosts(fleet) == {new}, "the worker has noticed")
