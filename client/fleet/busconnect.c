@@ -244,10 +244,11 @@ static void add_tls_remedy(const struct bus_options *options, const char *detail
     case NO_ISSUER_HERE:
     case NOT_VERIFIED:
         if (ca)
-            (void)snprintf(out, size,
-                           "; no authority in %s vouches for the server: name the one that does "
-                           "with --ca",
-                           ca);
+            (void)snprintf(
+                out, size,
+                "; no authority in %.150s vouches for the server: name the one that does "
+                "with --ca",
+                ca);
         else
             (void)snprintf(out, size, "; name the authority that vouches for the server with --ca");
         break;
