@@ -62,7 +62,7 @@ static bool is_host(struct slice host)
     return true;
 }
 
-/* Returns 0 if it is none. */
+/* Returns the port that TEXT names; 0: it names none. */
 static uint16_t read_port(struct slice text)
 {
     long port = 0;

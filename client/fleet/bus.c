@@ -429,7 +429,7 @@ int bus_open(const struct bus_options *options, bool patient, struct bus **ret, 
     }
     r = names_check("--fleet", bus_fleet(bus), NAMES_FLEET_MAX, fault);
     if (r == 0)
-        r = busconnect_check(options, fault); /* no patience mends an address that is none */
+        r = busconnect_check(options, fault); /* trying again does not mend a wrong address */
     if (r == 0)
         r = make_inbox(bus);
     if (r == 0) {

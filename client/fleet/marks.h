@@ -45,7 +45,7 @@ void mark_deinit(struct mark *mark);
  * mark. 0 or -ENOMEM. */
 int marks_read(const char *text, size_t n, int64_t priority, uint64_t seq, struct mark *ret);
 
-/* Returns how many starts the mark in the N bytes at TEXT has; 0 if it is none. */
+/* Returns how many starts the mark in the N bytes at TEXT has; 0: TEXT is no mark. */
 size_t marks_count_starts(const char *text, size_t n);
 
 /* The mark of a job that is to begin anew. */

@@ -79,15 +79,10 @@ class Space(Conversation):
 
     def export_own(self, writer, value):
         number = self.export_numbers.get(id(value))
-        is_error = isinstance(value, BaseException)
-        parts = self.describe(value) if number is None or is_error else None
-        if number is not None and not (is_error and classes.has_changed(parts, self.told_errors.get(number))):
-            writer.out += b"h"
-            wire.write_number(writer.out, number)
-            return
         if number is not None:
-            self.tell_again(writer, number, parts)
+            self.export_known(writer, number, value)
             return
+        parts = self.describe(value)
         if parts[0] not in describe.NUMBERED or self.may_forget(parts):
             writer.out += b"U"
         else:
@@ -100,17 +95,21 @@ class Space(Conversation):
             writer.exported.append(number)
             writer.out += b"H"
             wire.write_number(writer.out, number)
-            if is_error:
+            if isinstance(value, BaseException):
                 self.told_errors[number] = parts
         writer.children(parts)
 
-    def tell_again(self, writer, number, parts):
-        """An exception that the other side knows has changed: a constructor has ended, or somebody has caught it."""
-        writer.out += b"n"
+    def export_known(self, writer, number, value):
+        """The other side has VALUE. If it is an exception, it may have changed since: its constructor has ended, or
+        somebody has caught it."""
+        parts = self.describe(value) if isinstance(value, BaseException) else None
+        has_changed = parts is not None and classes.has_changed(parts, self.told_errors.get(number))
+        writer.out += b"n" if has_changed else b"h"
         wire.write_number(writer.out, number)
-        writer.told_again.append((number, self.told_errors[number]))
-        self.told_errors[number] = parts
-        writer.children(parts)
+        if has_changed:
+            writer.told_again.append((number, self.told_errors[number]))
+            self.told_errors[number] = parts
+            writer.children(parts)
 
     def may_forget(self, parts):
         return False

@@ -173,6 +173,14 @@ static void begin(struct bus *bus, struct heard *heard, struct reader *reader)
     assert_int_equal(reader_init(reader, bus, "r", &ops, heard), 0);
 }
 
+/* Likewise, of a run without results so far. */
+static void begin_live(struct bus *bus, struct heard *heard, struct reader *reader)
+{
+    begin(bus, heard, reader);
+    created(bus, "index", 0);
+    created(bus, "live", 0);
+}
+
 /* --- the tests ---------------------------------------------------------------------------- */
 
 static void test_the_index_and_what_comes_behind_it(void **state)
@@ -246,9 +254,7 @@ static void test_the_end_of_the_stream_is_lost(void **state)
     struct heard heard;
     struct reader reader;
     (void)state;
-    begin(&bus, &heard, &reader);
-    created(&bus, "index", 0);
-    created(&bus, "live", 0);
+    begin_live(&bus, &heard, &reader);
     for (uint64_t seq = 1; seq <= 9; seq++)
         deliver(&bus, "live", seq, "{}", 0);
     assert_int_equal(heard.come, 9);
@@ -272,9 +278,7 @@ static void test_a_request_for_results_is_made_again(void **state)
     struct heard heard;
     struct reader reader;
     (void)state;
-    begin(&bus, &heard, &reader);
-    created(&bus, "index", 0);
-    created(&bus, "live", 0);
+    begin_live(&bus, &heard, &reader);
     expire(&bus);
     size_t requests = bus.requests, asked = bus.asked;
     (void)reader_go_on(&reader, monotonic_ms());
