@@ -16,12 +16,18 @@ struct stream_plan {
     const char *subjects[1];
 };
 
-/* One message for each subject: the first one wins, and the server says so to whoever sends
- * another. */
-static void keep_first(jsStreamConfig *config)
+/* One message for each subject. A stream that is full refuses another and loses none that it has.
+ */
+static void keep_one(jsStreamConfig *config)
 {
     config->MaxMsgsPerSubject = 1;
     config->Discard = js_DiscardNew;
+}
+
+/* The first message of each subject wins, and the server says so to whoever sends another. */
+static void keep_first(jsStreamConfig *config)
+{
+    keep_one(config);
     config->DiscardNewPerSubject = true;
 }
 
@@ -36,9 +42,15 @@ static void plan_kind(enum fleet_stream stream, const struct streams_wish *wish,
         keep_first(config);
         break;
     case STREAM_RESULTS:
-    case STREAM_INPUTS:
         config->MaxBytes = wish->max_bytes;
         keep_first(config);
+        break;
+    case STREAM_INPUTS:
+        /* All messages of a subject are equal, so the last one may win. If the first one had to,
+         * two copies of the stream that lost different messages could never become equal again:
+         * nats-server 2.9 stores what a copy lacks under the same rule, and gives up. */
+        config->MaxBytes = wish->max_bytes;
+        keep_one(config);
         break;
     case STREAM_MARKS:
         config->MaxMsgsPerSubject = 1;

@@ -81,6 +81,29 @@ def test_init_replaces_what_a_server_does_not_change(fleet):
         assert nats.ask("STREAM.INFO.rubricd-hosts")["config"]["storage"] == "file"
 
 
+def test_of_equal_inputs_the_last_one_is_kept(fleet):
+    """A copy of the stream that refuses the second one cannot be made equal to one that has it. An earlier version made
+    the streams so. A full stream still keeps what it has."""
+
+    def set_config(**changes):
+        config = nats.ask("STREAM.INFO.rubricd-inputs")["config"]
+        answer = nats.ask("STREAM.UPDATE.rubricd-inputs", **{**config, **changes})
+        assert "error" not in answer, answer
+
+    def put(subject, n):
+        return json.loads(nats.request(f"rubricd.inputs.{subject}.0", b"x" * n))
+
+    with fleet.server.connect() as nats:
+        set_config(discard_new_per_subject=True)
+        assert "rubricd-inputs: changed: discard_new_per_subject 1 -> 0" in fleet.run("init", check=True).stdout
+        assert [put("a", 1000)["seq"], put("a", 1000)["seq"]] == [1, 2]
+        assert nats.counts("inputs") == {"rubricd.inputs.a.0": 1}
+        set_config(max_bytes=2000)
+        assert put("b", 1000)["error"]["description"] == "maximum bytes exceeded"
+        assert put("a", 1000)["seq"] == 3, "what it has may come again"
+        assert nats.counts("inputs") == {"rubricd.inputs.a.0": 1}
+
+
 def test_the_streams_outlive_the_server(fleet):
     fleet.server.stop()
     fleet.server.start()
