@@ -30,7 +30,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 HOSTS = 3
-NET = "10.77.93"
 STREAMS = ("jobs", "results", "marks", "inputs", "dead", "hosts")
 # Streams from which nothing is taken while a run lasts.
 KEPT = ("results", "inputs")
@@ -76,15 +75,18 @@ def wait_for(condition, what, seconds=PATIENCE):
 class Host:
     """A network namespace, and what runs in it."""
 
-    def __init__(self, number, place, build, starve):
-        self.number, self.build, self.starve = number, build, starve
-        self.namespace = f"rubricd-chaos-{number}"
-        self.link = f"rbchaos{number}"
-        self.address = f"{NET}.{10 + number}"
+    def __init__(self, number, place, network, build, starve):
+        self.number, self.network, self.build, self.starve = number, network, build, starve
+        self.namespace = f"rubricd-chaos-{network}-{number}"
+        self.link = f"rbc{network}-{number}"
+        self.address = self.address_of(number)
         self.place = place / f"host{number}"
         self.place.mkdir()
         self.place.chmod(0o755)
         self.processes = {}
+
+    def address_of(self, number):
+        return f"10.77.{self.network}.{10 + number}"
 
     def connect(self, bridge):
         ip("netns", "add", self.namespace)
@@ -101,7 +103,7 @@ class Host:
             )  # fmt: skip
 
     def start_server(self):
-        routes = ", ".join(f"nats-route://{NET}.{10 + i}:6222" for i in range(HOSTS))
+        routes = ", ".join(f"nats-route://{self.address_of(i)}:6222" for i in range(HOSTS))
         config = self.place / "nats.conf"
         config.write_text(
             f'server_name: n{self.number}\nlisten: "{self.address}:4222"\nhttp: "{self.address}:8222"\n'
@@ -124,7 +126,7 @@ class Host:
 
     def start_worker(self):
         socket = self.place / ("starving" if self.starve else "s")
-        servers = [word for i in range(HOSTS) for word in ("--server", f"nats://{NET}.{10 + i}:4222")]
+        servers = [word for i in range(HOSTS) for word in ("--server", f"nats://{self.address_of(i)}:4222")]
         self.start("worker", self.build / "client/fleet/rubricctl-fleet", "worker", *servers, "--socket", socket, "--name", f"host{self.number}")
 
     def end(self, name, politely=False):
@@ -144,11 +146,12 @@ class Host:
 class World:
     """The hosts, a bridge that joins them, and the observer's connections."""
 
-    def __init__(self, place, build, starve):
-        self.bridge = "rbchaos"
+    def __init__(self, place, network, build, starve):
+        self.network = network
+        self.bridge = f"rbc{network}"
         self.too_early = 0  # how often all copies were called current, and one was behind
         place.chmod(0o755)
-        self.hosts = [Host(number, place, build, starve) for number in range(HOSTS)]
+        self.hosts = [Host(number, place, network, build, starve) for number in range(HOSTS)]
         self.ctl = build / "client/rubricctl"
         self.servers = [word for host in self.hosts for word in ("--server", f"nats://{host.address}:4222")]
         remove_what_was_left([self.bridge, *(host.link for host in self.hosts)], [host.namespace for host in self.hosts])
@@ -159,7 +162,7 @@ class World:
 
     def begin(self, starve):
         ip("link", "add", self.bridge, "type", "bridge")
-        ip("addr", "add", f"{NET}.1/24", "dev", self.bridge)
+        ip("addr", "add", f"10.77.{self.network}.1/24", "dev", self.bridge)
         ip("link", "set", self.bridge, "up")
         for host in self.hosts:
             host.connect(self.bridge)
@@ -350,7 +353,7 @@ def run(seed, options, say):
         (place / "jobs").write_text("".join(json.dumps(job) + "\n" for job, _ in made))
         world = None
         try:
-            world = World(place, options.build, options.starve)
+            world = World(place, options.network, options.build, options.starve)
             return break_things(world, place, wanted, chance, options, say)
         except (TimeoutError, subprocess.TimeoutExpired) as error:
             states = world and [world.ask(f"STREAM.INFO.rubricd-{stream}").get("cluster") for stream in STREAMS]
@@ -442,6 +445,7 @@ def main():
     parser.add_argument("--pause", type=float, default=4, help="at most so many seconds between two faults")
     parser.add_argument("--patience", type=float, default=3600, help="seconds after which a run counts as hung")
     parser.add_argument("--starve", type=float, default=0, help="let this part of the jobs starve: 0.05")
+    parser.add_argument("--network", type=int, default=93, help="the hosts are in 10.77.NETWORK.0/24; runs at the same time need one each")
     parser.add_argument("--keep", type=Path, help="copy logs and results of each run to this folder")
     parser.add_argument("--build", type=Path, default=Path(os.environ.get("RUBRICD_BUILD", ROOT / "build")))
     options = parser.parse_args()
