@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter.h"
 
+#include "daemon/jail/enclosure.h"
 #include "daemon/jail/pass.h"
 #include "proto/util.h"
 
@@ -277,21 +278,12 @@ static int add_set_id(scmp_filter_ctx ctx)
     return r;
 }
 
-/* Restricts the calls that steer another process of the same identity. In an own pid namespace,
- * process 1 is the jail and all others are the job's: every target but process 1 is allowed.
- * Elsewhere a process may target only itself. (write_priority() sees to those that set a priority.)
+/* Where jobs have no pid namespace of their own, refuses kill(-1): on the host it would reach
+ * everything that the account runs. (write_processes() sees to the calls that steer one process.)
  */
 static int add_processes(scmp_filter_ctx ctx, bool own_pids)
 {
-    /* sched_setparam() changes nothing of a process that is not of real time. */
-    static const char *const calls[] = {"prlimit64", "sched_setparam"};
-    int r = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
-        r = deny_if(ctx, EPERM, calls[i], own_pids ? equals(0, 1) : is_not(0, 0));
-    /* Not kill(-1): on the host it would reach everything that the account runs. */
-    if (r == 0 && !own_pids)
-        r = deny_if(ctx, EPERM, "kill", equals(0, UINT32_MAX));
-    return r;
+    return own_pids ? 0 : deny_if(ctx, EPERM, "kill", equals(0, UINT32_MAX));
 }
 
 /* Allows sockets of AF_UNIX only, for use among the job's own processes. Without both a view and a
@@ -370,13 +362,18 @@ static int write_newer(int fd)
              offsetof(struct seccomp_data, args) + (index) * sizeof(uint64_t) + LOW_HALF)
 /* How many instructions to skip if the value is K, and if it is not. */
 #define IF(k, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (then), (otherwise))
+#define IF_LEAST(k, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (k), (then), (otherwise))
 #define IF_BITS(k, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (k), (then), (otherwise))
 #define KEEP(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (bits))
 #define ANSWER(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 
-/* Writes the part about priorities: no process of a job changes its own. One of the lowest priority
- * that holds a lock of the kernel, while others of the job occupy the CPUs, holds up whoever needs
- * that lock: a neighbour, the daemon, the jail. The kernel lends such a holder no priority.
+/* Writes the part about the calls that steer a process. A job may steer its own processes: in a pid
+ * namespace of their own, those whose pids the jail and its twin do not take; elsewhere only the
+ * one that calls. The jail's identity may be the job's, so the kernel would permit more.
+ *
+ * No process of a job changes its priority. One of the lowest priority that holds a lock of the
+ * kernel, while others of the job occupy the CPUs, holds up whoever needs that lock: a neighbour,
+ * the daemon, the jail. The kernel lends such a holder no priority.
  *
  * What any process may ask for is answered as done, since programs ask (nice, ionice, runtimes) and
  * few would go on after a refusal. What takes a right gets the kernel's refusal. So does a policy
@@ -384,35 +381,40 @@ static int write_newer(int fd)
  * asks for is in memory, where a filter cannot see it; it would also give the others longer slices.
  *
  * The rules overlap and differ in their answers, for which libseccomp has no order. */
-static int write_priority(int fd, bool own_pids)
+static int write_processes(int fd, bool own_pids)
 {
-    /* Followed by the answer to a pid that is not the job's: see add_processes(). */
-    const struct sock_filter if_others =
-        own_pids ? (struct sock_filter)IF(1, 0, 1) : (struct sock_filter)IF(0, 1, 0);
-    const struct sock_filter priority[] = {
+    /* Two instructions, which the answer to a pid that is not the job's follows. */
+    const struct sock_filter if_not_itself = IF(0, 2, 0),
+                             and_not_own =
+                                 own_pids
+                                     ? (struct sock_filter)IF_LEAST(ENCLOSURE_PIDS_OF_JOB, 1, 0)
+                                     : (struct sock_filter)IF(0, 0, 0);
+    const struct sock_filter processes[] = {
         LOAD(arch),
         IF(seccomp_arch_native(), 1, 0),
         ANSWER(ENOSYS), /* as libseccomp's program would */
         LOAD(nr),
 
-        IF(SYS_setpriority, 0, 10),
+        IF(SYS_setpriority, 0, 11),
         LOAD_ARGUMENT(0),
         IF(PRIO_PROCESS, 1, 0), /* not whole groups and users */
         ANSWER(EPERM),
         LOAD_ARGUMENT(1),
-        if_others,
+        if_not_itself,
+        and_not_own,
         ANSWER(EPERM),
         LOAD_ARGUMENT(2),
         IF_BITS(UINT32_C(1) << 31, 0, 1), /* negative */
         ANSWER(EACCES),
         ANSWER(0),
 
-        IF(SYS_ioprio_set, 0, 11),
+        IF(SYS_ioprio_set, 0, 12),
         LOAD_ARGUMENT(0),
         IF(IOPRIO_WHO_PROCESS, 1, 0),
         ANSWER(EPERM),
         LOAD_ARGUMENT(1),
-        if_others,
+        if_not_itself,
+        and_not_own,
         ANSWER(EPERM),
         LOAD_ARGUMENT(2),
         KEEP(IOPRIO_CLASS(7)),
@@ -420,9 +422,10 @@ static int write_priority(int fd, bool own_pids)
         ANSWER(EPERM),
         ANSWER(0),
 
-        IF(SYS_sched_setscheduler, 0, 10),
+        IF(SYS_sched_setscheduler, 0, 11),
         LOAD_ARGUMENT(0),
-        if_others,
+        if_not_itself,
+        and_not_own,
         ANSWER(EPERM),
         LOAD_ARGUMENT(1),
         KEEP(~(uint32_t)SCHED_RESET_ON_FORK),
@@ -432,13 +435,22 @@ static int write_priority(int fd, bool own_pids)
         ANSWER(EPERM),
         ANSWER(0),
 
-        IF(SYS_sched_setattr, 0, 4),
+        IF(SYS_sched_setattr, 0, 5),
         LOAD_ARGUMENT(0),
-        if_others,
+        if_not_itself,
+        and_not_own,
         ANSWER(EPERM),
         ANSWER(0),
+
+        /* The latter changes nothing of a process that is not of real time. */
+        IF(SYS_prlimit64, 1, 0),
+        IF(SYS_sched_setparam, 0, 4),
+        LOAD_ARGUMENT(0),
+        if_not_itself,
+        and_not_own,
+        ANSWER(EPERM),
     };
-    return write(fd, priority, sizeof(priority)) == (ssize_t)sizeof(priority) ? 0 : -errno;
+    return write(fd, processes, sizeof(processes)) == (ssize_t)sizeof(processes) ? 0 : -errno;
 }
 
 int filter_program(uint32_t layers, bool bounds_memory, uint64_t pass)
@@ -454,7 +466,7 @@ int filter_program(uint32_t layers, bool bounds_memory, uint64_t pass)
     if (r == 0)
         r = write_newer(fd);
     if (r == 0)
-        r = write_priority(fd, layer_in(layers, LAYER_PID_NAMESPACE));
+        r = write_processes(fd, layer_in(layers, LAYER_PID_NAMESPACE));
     if (r == 0)
         r = seccomp_export_bpf(ctx, fd);
     seccomp_release(ctx);

@@ -57,7 +57,8 @@ int enclosure_enter_twin(struct enclosure *enclosure, bool is_apart, const char 
  * -EBUSY. OWN: number of sockets that the jail has made since enclosure_build(). */
 int enclosure_check_sockets(const struct enclosure *enclosure, unsigned own);
 
-/* From which pid on the next processes of the pid namespace are numbered. */
+/* From which pid on the next processes of the pid namespace are numbered. Jobs must not steer what
+ * has a number below theirs (daemon/confine/filter.c). */
 enum enclosure_pids {
     ENCLOSURE_PIDS_OF_JAIL = 2, /* the jail's own children: its twin */
     ENCLOSURE_PIDS_OF_JOB = 100,
@@ -66,6 +67,10 @@ enum enclosure_pids {
 /* Starts to number processes as for the first job: so none learns how many others have started. Has
  * no effect where the kernel does not let the jail do that. */
 void enclosure_restart_pids(const struct enclosure *enclosure, enum enclosure_pids from);
+
+/* Whether no job can signal a process of the jail's identity, nor set its limits. Process 1 is safe
+ * in any case. */
+bool enclosure_guards_twin(const struct enclosure *enclosure);
 
 /* Returns the RLIMIT_NPROC of a job that no user namespace counts apart; RLIM_INFINITY if there is
  * none, as its cgroup counts or nothing is to be limited. May fork (account.h). */

@@ -433,6 +433,8 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns, &notice->candidate);
     if (layer_in(enclosure->layers, LAYER_TREE_KILL))
         killed = children_kill_all(TREE_KILL_MS, jail->twin.pid, &usage) && killed;
+    if (!enclosure_guards_twin(enclosure))
+        twin_dismiss(&jail->twin);
     if (!killed)
         complain("processes of a job could not be killed", ETIMEDOUT);
     notice->cpu_us = usage.cpu_us;

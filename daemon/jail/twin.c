@@ -422,6 +422,12 @@ static void end_twin(struct twin *twin)
     forget(twin);
 }
 
+void twin_dismiss(struct twin *twin)
+{
+    assert(!twin->is_on);
+    end_twin(twin);
+}
+
 static int clone_jail(struct twin *twin, const struct twin_parts *parts,
                       const int fds[LINK_JOB_FDS])
 {

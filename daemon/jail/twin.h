@@ -6,7 +6,8 @@
  * included, into a pid, mount, ipc, uts and network namespace of the copy's own, as far as the
  * jail has such namespaces itself. The twin mounts its own /proc, /tmp and /dev/shm; it shares the
  * jail's user namespace and working directory. The jail makes its twin when the first pair arrives,
- * and keeps it for the next. A twin for the candidates of joined pairs is apart: it has a working
+ * and keeps it for the next, unless a job could stop it or set its limits
+ * (enclosure_guards_twin()). A twin for the candidates of joined pairs is apart: it has a working
  * directory of its own, too. A jail has a twin of one sort at a time.
  *
  * For each pair the jail sends the twin one message with one end of the wire. The twin starts the
@@ -73,6 +74,9 @@ bool twin_is_alive(const struct twin *twin);
 
 /* What of the jail's children is the twin's own, and no part of its candidate. */
 struct tree_time_except twin_except(const struct twin *twin);
+
+/* Ends it if it lives. It must have no candidate. */
+void twin_dismiss(struct twin *twin);
 
 /* How many sockets of the jail's network namespace are the link to it. */
 unsigned twin_sockets(const struct twin *twin);

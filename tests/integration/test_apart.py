@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import ALL_LAYERS, NO_USER_NAMESPACES, PYTHON, Daemon, make_shape, need_warm_jail
+from conftest import ALL_LAYERS, NO_USER_NAMESPACES, PYTHON, Daemon, Shape, cannot_be_taken_away, make_shape, need_warm_jail
 
 NAMESPACES = {"pid": "pid_namespace", "mnt": "mount_namespace", "ipc": "user_namespace", "uts": "user_namespace",
               "net": "net_namespace"}  # fmt: skip
@@ -392,6 +392,38 @@ def f():
 def test_a_test_that_leaves_processes_costs_the_twin_alone(daemon, client):
     for _ in range(3):
         passes(client, "def f(): return 1", "import subprocess\nsubprocess.Popen(['sleep', '1000'])\nassert f() == 1")
+        passes(client, "def f(): return 1", "assert f() == 1")
+    assert "is given up" not in daemon.log()
+
+
+STEER_TWIN = r"""
+import os, resource, signal, sys
+pids = [int(p) for p in os.listdir('/proc') if p.isdigit()] + list(range(2, 10))
+for pid in set(pids) - {os.getpid()}:
+    try:
+        if sys.argv[1] == 'limit':
+            for name in ('RLIMIT_NOFILE', 'RLIMIT_NPROC', 'RLIMIT_FSIZE'):
+                resource.prlimit(pid, getattr(resource, name), (0, 0))
+        else:
+            os.kill(pid, getattr(signal, sys.argv[1]))
+    except OSError: pass
+"""
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("how", ["limit", "SIGSTOP", "SIGKILL"])
+@pytest.mark.parametrize("missing", [None, "landlock"])
+def test_no_job_steers_the_twin_that_the_next_one_needs(start_daemon, missing, how):
+    """It stays for the code of later jobs, and may have the uid of the jobs between. Without Landlock, they can stop it,
+    and kill it."""
+    if missing and cannot_be_taken_away(missing):
+        pytest.skip(cannot_be_taken_away(missing))
+    daemon = start_daemon("daemon.slots=1", shape=Shape(missing) if missing else Shape())
+    with daemon.connect() as client:
+        for _ in range(2):
+            passes(client, "def f(): return 1", "assert f() == 1")
+            done = client.run({"kind": "sandbox", "argv": [PYTHON, "-c", STEER_TWIN, how]})
+            assert done["type"] == "result" and done["score"]["passed"], done
         passes(client, "def f(): return 1", "assert f() == 1")
     assert "is given up" not in daemon.log()
 
