@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Of servers since 2.10, which the library does not know. */
+#define DUPLICATE_CONFLICT_ERR 10158
+
 static enum api_outcome outcome_of(int64_t code, int64_t err_code, const char *text)
 {
     switch (err_code) {
@@ -24,6 +27,8 @@ static enum api_outcome outcome_of(int64_t code, int64_t err_code, const char *t
         return API_TOO_LARGE;
     case JSStreamStoreFailedErr:
         return strstr(text, "per subject") ? API_EXISTS : API_FULL;
+    case DUPLICATE_CONFLICT_ERR:
+        return API_AGAIN;
     default:
         return code == 503 ? API_AGAIN : API_REFUSED;
     }
@@ -53,6 +58,12 @@ void api_read(natsMsg *reply, struct api_answer *ret)
     }
     const json_t *error = json_object_get(object, "error");
     ret->seq = (uint64_t)json_integer_value(json_object_get(object, "seq"));
+    if (!error && ret->seq == 0 && json_is_true(json_object_get(object, "duplicate"))) {
+        /* A copy came before, and may not be stored in the end. */
+        ret->outcome = API_AGAIN;
+        (void)snprintf(ret->text, sizeof(ret->text),
+                       "the server has not stored its first copy yet");
+    }
     if (!error)
         return;
     const char *text = json_string_value(json_object_get(error, "description"));

@@ -110,10 +110,15 @@ static bool on_published(void *arg, natsMsg *reply)
 
 static void send_result(struct task *task)
 {
-    char subject[NAMES_SUBJECT_SIZE];
-    struct header headers[7];
+    char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE];
+    struct header headers[8];
     size_t n = 0;
     names_of_run(bus_fleet(task->bus), STREAM_RESULTS, task->names.run, task->names.token, subject);
+    /* A server knows by this that it has the message already, and need not refuse it: what is
+     * refused counts in each copy of the stream, and copies that have counted otherwise do not go
+     * together. */
+    (void)snprintf(id, sizeof(id), "%s.%s.%s", task->names.run, task->names.token, task->nonce);
+    headers[n++] = (struct header){API_ID, id};
     headers[n++] = (struct header){API_TYPE, task->result_is_error ? "error" : "result"};
     headers[n++] = (struct header){API_HOST, task->worker};
     if (task->digest)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A proxy in front of a nats-server that holds some messages back on their way to a worker, so that others overtake them."""
+"""A proxy in front of a nats-server that holds some messages back on their way to a worker, so that others overtake them,
+or loses them."""
 
 import asyncio
 
@@ -37,6 +38,14 @@ class OvertakingServer(SlowServer):
     def release(self):
         """Lets all go that is held, and what comes."""
         self.loop.call_soon_threadsafe(self._release)
+
+    def lose(self):
+        """Loses all that is held, and lets go what comes."""
+        self.loop.call_soon_threadsafe(self._lose)
+
+    def _lose(self):
+        self.held.clear()
+        self._release()
 
     def _release(self):
         self.is_wanted = lambda subject: False

@@ -376,6 +376,34 @@ def test_a_cancel_that_overtakes(fleet, held, is_on_its_way):
         proxy.close()
 
 
+def test_a_result_whose_answer_is_lost(fleet, tmp_path):
+    """The worker sends it again. The server knows it, and does not refuse it: in a cluster, copies of a stream that have
+    refused different messages do not go together."""
+    direct = fleet.server.url
+    proxy = OvertakingServer(fleet.server.port)
+    try:
+        fleet.server.url = proxy.url
+        fleet.add_host("a")
+        fleet.server.url = direct
+        [daemon] = fleet.daemons
+        batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", write_jobs(tmp_path / "jobs", [{**echo("j"), "argv": ["/bin/sleep", "2"]}]))
+        with fleet.server.connect() as nats, daemon.connect() as look:
+            wait_until(lambda: look.status()["clients"][0]["running"], "the job runs")
+            proxy.hold(is_answer)
+            wait_until(lambda: [b'"stream":"rubricd-results"' in data for _, data in [*proxy.held]].count(True) == 2, "its result is sent twice")
+            proxy.lose()
+            assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+
+            def counts():
+                told = json.loads(nats.last("hosts", "rubricd.hosts.a"))
+                return told["done"], told["known"]
+
+            wait_until(lambda: sum(counts()), "the worker says so")
+            assert counts() == (1, 0)
+    finally:
+        proxy.close()
+
+
 def test_the_consumer_of_a_user_of_serve_is_deleted(fleet):
     """Without a lost connection serve notices within a minute, says so once, and makes the consumer again."""
     worker = fleet.add_host("a")

@@ -31,6 +31,9 @@ static void test_answers(void **state)
     } cases[] = {
         {"{\"stream\":\"s\", \"seq\":7}", API_OK},
         {"", API_OK}, /* an acknowledgement is acknowledged */
+        {"{\"stream\":\"s\",\"seq\":7,\"duplicate\":true}", API_OK},
+        {"{\"stream\":\"s\",\"seq\":0,\"duplicate\":true}", API_AGAIN},
+        {ERROR(409, 10158, "duplicate message id is in process"), API_AGAIN}, /* of 2.12 */
         {ERROR(503, 10077, "maximum messages per subject exceeded"), API_EXISTS},
         {ERROR(503, 10077, "maximum bytes exceeded"), API_FULL},
         {ERROR(500, 10047, "insufficient storage resources available"), API_FULL},
@@ -46,7 +49,7 @@ static void test_answers(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(read_text(cases[i].text).outcome, cases[i].outcome);
     assert_int_equal(read_text(cases[0].text).seq, 7);
-    assert_string_equal(read_text(cases[3].text).text, "maximum bytes exceeded");
+    assert_string_equal(read_text(cases[6].text).text, "maximum bytes exceeded");
 }
 
 static void test_deliveries(void **state)
