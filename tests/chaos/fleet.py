@@ -228,20 +228,23 @@ class World:
         return [host for host in self.hosts if f"n{host.number}" in lag or host in behind]
 
     def become_current(self, say, what):
-        """Waits until all servers have all of each stream. A server that does not get there by itself is restarted.
-        If that does not help, and the others have everything, it is started without its disk."""
+        """Waits until all servers have all of each stream. Those that do not get there by themselves are restarted, one
+        after the other. If that does not help, they are started without their disks, one after the other, as long as
+        one server has everything."""
         with contextlib.suppress(TimeoutError):
             return wait_for(self.is_current, what, STOPS_AFTER_S)
         for host in self.lagging():
             say(f"  a copy on {host.namespace} lags for {STOPS_AFTER_S} s: its nats-server is restarted")
             host.end("server", politely=True)
             host.start_server()
-        with contextlib.suppress(TimeoutError):
-            return wait_for(self.is_current, what, CATCHES_UP_S)
-        lagging = self.lagging()
-        if len(lagging) == 1 and all(len(good) == HOSTS - 1 for good, lag in self.copies() if lag):
-            say(f"  a copy on {lagging[0].namespace} lags for {CATCHES_UP_S} s more: its disk is wiped")
-            lose_disk(self, lagging[0], random.Random(0))
+            with contextlib.suppress(TimeoutError):
+                return wait_for(self.is_current, what, STOPS_AFTER_S)
+        for host in self.lagging():
+            if len(self.lagging()) == HOSTS:
+                break
+            say(f"  a copy on {host.namespace} lags still: its disk is wiped")
+            lose_disk(self, host, random.Random(0))
+            wait_for(lambda host=host: host not in self.lagging(), f"{host.namespace} has everything", CATCHES_UP_S)
         return wait_for(self.is_current, what, CATCHES_UP_S)
 
     def results(self):
