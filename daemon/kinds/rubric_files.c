@@ -101,8 +101,10 @@ static int refuse_for(enum error_code *ret_code, int error, enum error_code code
     return refuse(ret_code, is_shortage(error) ? ERROR_INTERNAL : code);
 }
 
+/* Opens the bench root, and stores its canonical path in *ret_path, which the caller owns in any
+ * case. */
 static int open_root(const struct rubric_spec *spec, const struct rubric_roots *roots,
-                     enum error_code *ret_code, struct fault *fault)
+                     char **ret_path, enum error_code *ret_code, struct fault *fault)
 {
     const char *root = spec->bench_root ? spec->bench_root : roots->default_root;
     if (!root) {
@@ -123,7 +125,7 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
         return refuse_for(ret_code, error,
                           error == EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
     }
-    _cleanup_free_ char *canonical = roots_path_of(fd);
+    const char *canonical = *ret_path = roots_path_of(fd);
     int r = canonical ? roots_allow(&roots->allowed, canonical) : -errno;
     if (is_shortage(-r)) {
         fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(-r));
@@ -167,9 +169,9 @@ static void describe_missing(int root, const char *name, struct fault *fault)
 }
 
 /* Opens a regular file of the task class with FLAGS. Sets *ret_code unless the file does not exist
- * (-ENOENT). */
+ * (-ENOENT), of which FAULT says nothing if it IS_OPTIONAL. */
 static int open_member(int root, const char *task_class, const char *file, int flags,
-                       enum error_code *ret_code, struct fault *fault)
+                       bool is_optional, enum error_code *ret_code, struct fault *fault)
 {
     char name[512];
     struct stat st;
@@ -181,6 +183,8 @@ static int open_member(int root, const char *task_class, const char *file, int f
     }
     if (fd == -EACCES)
         return refuse_closed(root, name, ret_code, fault);
+    if (fd == -ENOENT && is_optional)
+        return fd;
     if (fd < 0) {
         int r = fd;
         if (r == -ENOENT)
@@ -242,7 +246,7 @@ static int read_task_class(int root, const char *name, struct task_class **ret,
                            enum error_code *ret_code, struct fault *fault)
 {
     _cleanup_close_ int fd =
-        open_member(root, name, "task_class.json", O_RDONLY | O_NONBLOCK, ret_code, fault);
+        open_member(root, name, "task_class.json", O_RDONLY | O_NONBLOCK, true, ret_code, fault);
     if (fd == -ENOENT)
         return 0; /* no lists: scores are not checked */
     if (fd < 0)
@@ -267,12 +271,12 @@ void rubric_place_deinit(struct rubric_place *place)
     free(place->root);
 }
 
-/* Fills in PLACE from the open rubric and its open root. */
+/* Fills in PLACE, of which the root is there, from the open rubric and its open root. */
 static int locate(int root, int rubric, struct rubric_place *place)
 {
     struct stat st;
     place->path = roots_path_of(rubric);
-    if (!place->path || !(place->root = roots_path_of(root)) || fstat(root, &st) < 0)
+    if (!place->path || fstat(root, &st) < 0)
         return -errno;
     size_t n = strlen(place->root);
     while (n > 0 && place->root[n - 1] == '/')
@@ -329,11 +333,11 @@ int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots
 {
     _cleanup_(task_class_free_pointer) struct task_class *task_class = NULL;
     _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
-    _cleanup_close_ int root = open_root(spec, roots, ret_code, fault);
+    _cleanup_close_ int root = open_root(spec, roots, &place.root, ret_code, fault);
     if (root < 0)
         return root;
     _cleanup_close_ int rubric =
-        open_member(root, spec->task_class, "rubric.py", O_PATH, ret_code, fault);
+        open_member(root, spec->task_class, "rubric.py", O_PATH, false, ret_code, fault);
     if (rubric < 0)
         return rubric;
     int r = read_task_class(root, spec->task_class, &task_class, ret_code, fault);
