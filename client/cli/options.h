@@ -67,6 +67,9 @@ struct program {
     const struct command *const *commands; /* in the order in which help lists them */
     size_t n_commands;                     /* at most PROGRAM_COMMANDS_MAX */
     void (*help)(FILE *out, const struct program *program);
+    /* Whether the options of every command can be right, before one runs. A negative errno with
+     * FAULT: it is wrong usage. NULL: nothing is to be looked at. */
+    int (*check)(const struct globals *globals, struct fault *fault);
 };
 
 #define PROGRAM_COMMANDS_MAX 32

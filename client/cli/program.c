@@ -62,12 +62,15 @@ static enum exit_status run_command(const struct program *program, const struct 
         return STATUS_USAGE;
     }
     enum exit_status status = STATUS_USAGE;
+    struct fault fault = FAULT_NULL;
     int r = options_parse_command(program, command, argc, argv, globals, options, &arguments);
     if (r == 0 && globals->help) {
         help_command(stdout, program, command);
         status = STATUS_OK;
     } else if (r == 0 && globals->version) {
         status = print_version(program);
+    } else if (r == 0 && program->check && program->check(globals, &fault) < 0) {
+        complain("%s", fault.text);
     } else if (r == 0) {
         status = command->run(globals, options, &arguments);
     }

@@ -412,6 +412,17 @@ static int make_inbox(struct bus *bus)
     return bus->inbox ? 0 : -ENOMEM;
 }
 
+static const char *fleet_of(const struct bus_options *options)
+{
+    return options->fleet ? options->fleet : BUS_FLEET_DEFAULT;
+}
+
+int bus_check(const struct bus_options *options, struct fault *fault)
+{
+    int r = names_check("--fleet", fleet_of(options), NAMES_FLEET_MAX, fault);
+    return r < 0 ? r : busconnect_check(options, fault);
+}
+
 int bus_open(const struct bus_options *options, bool patient, struct bus **ret, struct fault *fault)
 {
     struct bus *bus = calloc(1, sizeof(*bus));
@@ -427,9 +438,7 @@ int bus_open(const struct bus_options *options, bool patient, struct bus **ret, 
         free(bus);
         return r;
     }
-    r = names_check("--fleet", bus_fleet(bus), NAMES_FLEET_MAX, fault);
-    if (r == 0)
-        r = busconnect_check(options, fault); /* trying again does not mend a wrong address */
+    r = bus_check(options, fault); /* trying again does not mend a wrong address */
     if (r == 0)
         r = make_inbox(bus);
     if (r == 0) {
@@ -496,7 +505,7 @@ struct bus *bus_free(struct bus *bus)
 
 const char *bus_fleet(const struct bus *bus)
 {
-    return bus->options.fleet ? bus->options.fleet : BUS_FLEET_DEFAULT;
+    return fleet_of(&bus->options);
 }
 
 natsConnection *bus_connection(struct bus *bus)

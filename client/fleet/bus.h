@@ -20,6 +20,10 @@
 
 struct bus;
 
+/* Checks the fleet's name and the addresses of the servers, without asking for any. -EINVAL or
+ * -ENOMEM with FAULT. bus_open() does so, too. */
+int bus_check(const struct bus_options *options, struct fault *fault);
+
 /* Connects, and gives up after a few seconds. Negative errno with a FAULT that names the server and
  * the cause: -ECONNREFUSED (nobody there), -EACCES (credentials or certificate refused), others. A
  * bus that is PATIENT complains on stderr instead, and tries on in bus_dispatch(). */

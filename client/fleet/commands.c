@@ -27,6 +27,11 @@ static void help_fleet(FILE *out, const struct program *program)
     (void)fprintf(out, "\nexamples:\n%s", worked_examples);
 }
 
+static int check(const struct globals *globals, struct fault *fault)
+{
+    return bus_check(&fleet_globals_of(globals)->bus, fault);
+}
+
 void fleet_program_init(struct fleet_program *ret)
 {
     size_t n = 0;
@@ -46,5 +51,6 @@ void fleet_program_init(struct fleet_program *ret)
         .commands = ret->commands,
         .n_commands = n,
         .help = help_fleet,
+        .check = check,
     };
 }

@@ -210,6 +210,8 @@ static int open_socket(const struct serve_flags *flags, struct program_state *st
     state->is_inherited = fd >= 0;
     if (fd < 0 && !flags->socket)
         return fault_set(fault, "serve: --socket is missing, and systemd has passed no socket");
+    if (fd < 0 && !*flags->socket)
+        return fault_set(fault, "--socket: it is empty");
     if (servesocket_parse_mode(text, &mode) < 0)
         return fault_set(fault, "--mode %s: expected an octal number up to 0777", text);
     if (fd < 0)

@@ -394,7 +394,8 @@ static void serve(struct worker *worker)
 
 /* --- opening and closing ------------------------------------------------------------------ */
 
-static int open_lanes(struct worker *worker, const struct worker_options *options)
+static int open_lanes(struct worker *worker, const struct worker_options *options,
+                      struct fault *fault)
 {
     const char *from_environment = getenv("RUBRICD_SOCKET");
     const char *usual = from_environment && *from_environment ? from_environment : SOCKET_DEFAULT;
@@ -403,6 +404,8 @@ static int open_lanes(struct worker *worker, const struct worker_options *option
         struct worker_lane *at = &worker->lanes[i];
         char all[BUS_INBOX_SIZE + 2];
         at->worker = worker;
+        if (options->sockets.n > 0 && !*options->sockets.items[i])
+            return fault_set(fault, "--socket: it is empty");
         int r = lane_init(&at->lane, options->sockets.n > 0 ? options->sockets.items[i] : usual,
                           worker->started_ms);
         if (r < 0)
@@ -471,7 +474,7 @@ static int open_worker(struct worker *worker, const struct bus_options *bus,
         r = benches_open(worker->bus, options->cache, options->cache_mib, &worker->benches, fault);
     if (r == 0)
         r = watch(worker);
-    return r == 0 ? open_lanes(worker, options) : r;
+    return r == 0 ? open_lanes(worker, options, fault) : r;
 }
 
 /* Makes a name of the host's: what may not be in a name becomes a hyphen. */
