@@ -143,7 +143,7 @@ MESON = {
 
 
 def test_programs_that_end_badly_behind_their_last_case_count(tmp_path):
-    """meson's XML has no failed case of those; one of whose cases failed is told by that."""
+    """meson's XML shows no failed case of such a program. A program with a failed case counts by that case alone."""
     cases = "".join(f'<testcase classname="p.p:unit / {name}" name="1 - x"/>' for name in ("a", "b", "cc"))
     failed = '<testcase classname="p.p:unit / c" name="1 - x"><failure message="no"/></testcase>'
     (tmp_path / "u.xml").write_text(f"<testsuite>{cases}{failed}</testsuite>")

@@ -99,8 +99,8 @@ def test_wrong_usage(tmp_path, arguments, message):
 
 
 @pytest.mark.parametrize("command", [["init"], ["status"], ["batch", "/dev/null"], ["push-bench", "/tmp"], ["worker"]], ids=lambda c: c[0])
-def test_wrong_usage(command):
-    """What is wrong with the options of every command is said before one begins."""
+def test_each_command_checks_the_common_options(command):
+    """Each command checks them before it begins."""
     done = run(command[0], "--fleet", "a.b", *command[1:])
     assert (done.returncode, done.stderr) == (2, 'rubricctl: --fleet "a.b": only letters, digits, _ and - are allowed\n')
     done = run(command[0], "--server", "nats://h:x", *command[1:])
