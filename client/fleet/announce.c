@@ -36,7 +36,7 @@ static json_t *lane_json(const struct lane *lane)
 }
 
 json_t *announce_make(const char *name, const struct lane *const *lanes, size_t n,
-                      const struct announce_counts *counts, int64_t uptime_ms)
+                      const struct announce_counts *counts, int64_t uptime_ms, json_t *take_held)
 {
     const struct lane *first = NULL;
     struct utsname host = {.nodename = ""};
@@ -52,12 +52,13 @@ json_t *announce_make(const char *name, const struct lane *const *lanes, size_t 
     }
     if (!first) {
         json_decref(list);
+        json_decref(take_held);
         return NULL;
     }
     const json_t *about = first->session.host; /* what its hello said: hostinfo_make() */
     return json_pack(
         "{s:s,s:s,s:i,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:O?,s:O?,s:"
-        "I,s:f}",
+        "I,s:f,s:o}",
         "worker", name, "host", host.nodename, "pid", (int)getpid(), "version",
         first->session.version, "slots", slots, "running", (json_int_t)counts->running, "done",
         (json_int_t)counts->done, "errors", (json_int_t)counts->errors, "dead",
@@ -67,7 +68,8 @@ json_t *announce_make(const char *name, const struct lane *const *lanes, size_t 
         (json_int_t)counts->passed, "uptime_ms", (json_int_t)uptime_ms, "daemons", list,
         "isolation", isolation_of(first), "languages", languages_of(first), "limits",
         json_object_get(about, "limits"), "interpreter", json_object_get(about, "interpreter"),
-        "max_frame", (json_int_t)first->session.max_frame, "rate", counts->rate);
+        "max_frame", (json_int_t)first->session.max_frame, "rate", counts->rate, "holds",
+        take_held);
 }
 
 void announce_stop(struct bus *bus, const char *name)

@@ -13,10 +13,10 @@ struct announce_counts {
     double rate; /* answers per second since the last announcement */
 };
 
-/* Makes the announcement of the worker NAME, whose N lanes are at LANES. NULL: no daemon is there
- * yet, or memory ran out. */
+/* Makes the announcement of the worker NAME, whose N lanes are at LANES, and which holds the starts
+ * TAKE_HELD (tasks_held()). NULL: no daemon is there yet, or memory ran out. */
 json_t *announce_make(const char *name, const struct lane *const *lanes, size_t n,
-                      const struct announce_counts *counts, int64_t uptime_ms);
+                      const struct announce_counts *counts, int64_t uptime_ms, json_t *take_held);
 
 /* Announces on BUS that the worker NAME takes no more jobs. Once: if that is lost, the others
  * forget it as they forget one that was killed. */

@@ -79,10 +79,20 @@ static const char *text_at(const json_t *entries, size_t index, const char *name
     return text ? text : "";
 }
 
+const char *marks_worker_at(const json_t *entries, size_t index)
+{
+    return text_at(entries, index, "worker");
+}
+
+const char *marks_nonce_at(const json_t *entries, size_t index)
+{
+    return text_at(entries, index, "nonce");
+}
+
 int marks_find(const json_t *entries, const char *nonce)
 {
     for (size_t i = 0; i < json_array_size(entries); i++)
-        if (strcmp(text_at(entries, i, "nonce"), nonce) == 0)
+        if (strcmp(marks_nonce_at(entries, i), nonce) == 0)
             return (int)i;
     return -ENOENT;
 }
@@ -96,7 +106,7 @@ int marks_remove(json_t *entries, const char *nonce)
 bool marks_has_worker(const json_t *entries, const char *worker)
 {
     for (size_t i = 0; i < json_array_size(entries); i++)
-        if (strcmp(text_at(entries, i, "worker"), worker) == 0)
+        if (strcmp(marks_worker_at(entries, i), worker) == 0)
             return true;
     return false;
 }
@@ -120,7 +130,7 @@ void marks_reason(const json_t *starts, char ret[FAULT_MAX])
     size_t n = json_array_size(starts), used;
     used = (size_t)snprintf(ret, FAULT_MAX, "the job was started %zu times (by ", n);
     for (size_t i = 0; i < n && used < FAULT_MAX; i++) {
-        const char *worker = text_at(starts, i, "worker");
+        const char *worker = marks_worker_at(starts, i);
         used += (size_t)snprintf(ret + used, FAULT_MAX - used, "%s%.64s",
                                  i == 0       ? ""
                                  : i + 1 == n ? " and "

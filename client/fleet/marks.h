@@ -54,6 +54,10 @@ size_t marks_count_starts(const char *text, size_t n);
 /* Adds an entry with a NONCE of its own, by WORKER. 0 or -ENOMEM. */
 int marks_add(json_t *entries, const char *worker, const char *nonce);
 
+/* Returns the worker, or the nonce, of the entry at INDEX; "" if it has none. Borrowed. */
+const char *marks_worker_at(const json_t *entries, size_t index);
+const char *marks_nonce_at(const json_t *entries, size_t index);
+
 /* Returns which entry has this NONCE, from 0; -ENOENT: none. */
 int marks_find(const json_t *entries, const char *nonce);
 

@@ -87,6 +87,7 @@ struct task {
     bool is_alone;                  /* this worker begins nothing beside it */
     unsigned beside; /* if it is alone: jobs that ran when it began, for which it waited in vain */
     unsigned tests_lost;
+    size_t looked_at; /* starts on the mark whose workers were asked about, before it is buried */
     int64_t progress_ms, ack_wait_ms, settle_ms;
     int64_t waits_since_ms; /* since when it is TASK_WAITING, or was */
     LIST_ENTRY(task) link;
@@ -111,6 +112,10 @@ void task_cancel(struct task *task);
 
 /* A task that is TASK_WAITING goes on, beside so many others: 0, unless it has waited in vain. */
 void task_go_alone(struct task *task, unsigned beside);
+
+/* Makes a JSON array with the nonces of the starts that TASKS have on marks. NULL if memory runs
+ * out. */
+json_t *tasks_held(const struct tasks *tasks);
 
 /* Says that it is in progress if that is due. Returns when it is due next. */
 int64_t task_tick(struct task *task, int64_t now);

@@ -109,6 +109,96 @@ static void pass_by(struct task *task)
     task_settle(task, verb, TASK_PASSED);
 }
 
+/* --- too many starts ---------------------------------------------------------------------- */
+
+/* Stands in `passes` for such a job, where a job that starves has the number of times. */
+#define TOO_MANY_STARTS SIZE_MAX
+
+json_t *tasks_held(const struct tasks *tasks)
+{
+    json_t *held = json_array();
+    const struct task *task;
+    LIST_FOREACH(task, tasks, link)
+    {
+        if (marks_find(task->mark.starts, task->nonce) >= 0)
+            (void)json_array_append_new(held, json_string(task->nonce));
+    }
+    return held;
+}
+
+static bool is_among(const json_t *held, const char *nonce)
+{
+    for (size_t i = 0; i < json_array_size(held); i++) {
+        const char *other = json_string_value(json_array_get(held, i));
+        if (other && strcmp(other, nonce) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void look_at_next(struct task *task);
+
+static bool on_host(void *arg, natsMsg *reply)
+{
+    struct task *task = arg;
+    struct fault fault = FAULT_NULL;
+    _cleanup_json_ json_t *about = NULL;
+    const char *nonce = marks_nonce_at(task->mark.starts, task->looked_at);
+    uint64_t seq = api_sequence(reply);
+    if (seq == 0 && api_status(reply) != 404)
+        return true;
+    task->request = 0;
+    if (seq > 0)
+        (void)json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &about,
+                               &fault);
+    if (is_among(json_object_get(about, "holds"), nonce)) {
+        pass_by(task);
+    } else {
+        task->looked_at++;
+        look_at_next(task);
+    }
+    return false;
+}
+
+static bool is_a_name(const char *worker)
+{
+    struct fault fault = FAULT_NULL;
+    return names_check("worker", worker, NAMES_RUN_MAX, &fault) == 0;
+}
+
+static void look_at_next(struct task *task)
+{
+    char subject[NAMES_SUBJECT_SIZE], request[API_SUBJECT_SIZE];
+    const char *fleet = bus_fleet(task->bus);
+    const json_t *starts = task->mark.starts;
+    while (task->looked_at < json_array_size(starts) &&
+           !is_a_name(marks_worker_at(starts, task->looked_at)))
+        task->looked_at++;
+    if (task->looked_at >= json_array_size(starts)) {
+        task_bury(task);
+        return;
+    }
+    (void)snprintf(subject, sizeof(subject), "%s.hosts.%s", fleet,
+                   marks_worker_at(starts, task->looked_at));
+    api_direct_last(fleet, STREAM_HOSTS, subject, request, sizeof(request));
+    task->request = bus_request(task->bus, request, NULL, "", 0, on_host, task);
+}
+
+/* Buries the job unless one of the workers that started it still has it. A worker that has lost its
+ * server can neither say that it is in progress nor store the result. It names the starts that it
+ * holds in its announcements, and has PASSES_MS to reconnect and announce this one. */
+static void bury_or_wait(struct task *task)
+{
+    if (passes_by(task->passes, task->delivery.stream_seq, TOO_MANY_STARTS, monotonic_ms())) {
+        pass_by(task);
+        return;
+    }
+    task->looked_at = 0;
+    look_at_next(task);
+}
+
+/* --- the start, again --------------------------------------------------------------------- */
+
 static void wait_to_be_alone(struct task *task)
 {
     task_enter(task, TASK_WAITING);
@@ -127,7 +217,7 @@ void taskmark_start(struct task *task)
     else if (marks_find(task->mark.starts, task->nonce) >= 0)
         task_run(task);
     else if (json_array_size(task->mark.starts) >= MARKS_STARTS_MAX)
-        task_bury(task);
+        bury_or_wait(task);
     else if (has_starved && is_for_others(task))
         pass_by(task);
     else if (has_starved && !task->is_alone)

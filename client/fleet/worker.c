@@ -275,8 +275,9 @@ static void announce(struct worker *worker, int64_t now)
     measure(worker, now);
     for (size_t i = 0; i < worker->n_lanes; i++)
         lanes[i] = &worker->lanes[i].lane;
-    _cleanup_json_ json_t *about = announce_make(worker->name, lanes, worker->n_lanes,
-                                                 &worker->counts, now - worker->started_ms);
+    _cleanup_json_ json_t *about =
+        announce_make(worker->name, lanes, worker->n_lanes, &worker->counts,
+                      now - worker->started_ms, tasks_held(&worker->tasks));
     worker->announce_ms = now + (about ? ANNOUNCE_MS : LIST_MS / 4);
     if (!about || json_print(about, &text) < 0)
         return;

@@ -400,6 +400,49 @@ def test_a_job_that_takes_its_worker_down(fleet, tmp_path):
         wait_until(lambda: nats.counts("jobs") == {}, "the message is terminated")
 
 
+def test_a_job_that_a_worker_still_has_is_not_buried(fleet, tmp_path):
+    """A job has been started three times, and one of the workers still announces its start: it has lost its server for
+    a while, and may have the result. The job is given up only when nobody does."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    batch = fleet.start("batch", "--run", "r", "--ack-wait", "2", "--output", tmp_path / "out", write_jobs(tmp_path / "jobs", [echo("j")]))
+    with fleet.server.connect() as nats:
+        wait_until(lambda: nats.counts("jobs"), "the job is queued")
+        seq = nats.ask("STREAM.INFO.rubricd-jobs")["state"]["last_seq"]
+        starts = [{"worker": name, "nonce": f"nonce-{name}"} for name in ("x", "y", "not a name")]
+        nats.request("rubricd.marks.r.j", json.dumps({"messages": {"p10": seq}, "starts": starts}).encode())
+
+        def announce(held):
+            nats.request("rubricd.hosts.y", json.dumps({"worker": "y", "holds": held}).encode())
+
+        def handed_back():
+            announce(["another", "nonce-y"])
+            return json.loads(nats.last("hosts", "rubricd.hosts.a"))["passed_by"]
+
+        worker.start()
+        wait_until(lambda: handed_back() > 14, "it is handed back for longer than ten seconds")
+        assert not nats.counts("dead") and not nats.counts("results")
+        announce(["another"])
+        assert batch.wait(DEADLINE) == 4, batch.stderr.read()
+        assert read_results(tmp_path / "out")["j"]["code"] == "workers_lost"
+
+
+def test_a_worker_announces_its_starts(fleet, tmp_path):
+    """While it runs a job, a worker announces the start that is on the job's mark, and no longer after that."""
+    fleet.add_host("a")
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", write_jobs(tmp_path / "jobs", [shell("j", "sleep 8")]))
+    with fleet.server.connect() as nats:
+
+        def held():
+            return json.loads(nats.last("hosts", "rubricd.hosts.a"))["holds"]
+
+        (nonce,) = wait_until(held, "the start is announced")
+        (start,) = json.loads(nats.last("marks", "rubricd.marks.r.j"))["starts"]
+        assert start == {"worker": "a", "nonce": nonce}
+        assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+        wait_until(lambda: not held(), "the start is announced no longer")
+
+
 def test_handing_back_does_not_count(fleet, tmp_path):
     """A worker that is stopped five times while it runs a job hands it back each time, at once."""
     worker = fleet.add_host("a", slots=1)
