@@ -145,7 +145,7 @@ class Place:
         disk = self.directory / "disk"
         disk.mkdir()
         options = f"size=32m,nr_inodes=20000,mode=755,uid={self.account}"
-        command = ["mount", "-t", "tmpfs", "-o", options, "rubricd-chaos", disk]
+        command = ["mount", "-t", "tmpfs", "-o", options, "rubricd-test", disk]
         done = subprocess.run(command, capture_output=True, check=False) if IS_ROOT else None
         os.chown(disk, self.account, -1)
         return disk if done and done.returncode == 0 else None

@@ -18,6 +18,7 @@ and counts only processes that it started. Markers:
             time. For tests of clients, queues and services: neither what a job in Python sees nor how a jail starts
     warm    ... in a file that is cold: the test runs so many jobs in Python that an interpreter pays"""
 
+import contextlib
 import functools
 import json
 import os
@@ -164,6 +165,21 @@ def give_to_account(directory):
     if os.geteuid() == 0:
         os.chown(directory, pwd.getpwnam(ACCOUNT).pw_uid, -1)
     open_up(directory)
+
+
+@contextlib.contextmanager
+def small_disk(place, size, *options):
+    """Makes the directory PLACE a file system of SIZE (such as "1m") for a while. Skips the test where none can be
+    mounted. The census of the hostile tests, which may run beside it, knows the mount by its source."""
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", ",".join((f"size={size}", *options)), "rubricd-test", place]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def need_warm_jail():

@@ -14,6 +14,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "tests"))
 import check_includes  # noqa: E402
 import limit_table  # noqa: E402
+import replaced_check  # noqa: E402
 import schema_check  # noqa: E402
 import security_check  # noqa: E402
 import tidy  # noqa: E402
@@ -334,3 +335,20 @@ def test_a_claim_without_its_test_is_found(tmp_path, old, new, fault):
     (tmp_path / "SECURITY.md").write_text(SECURITY_PAGE.replace(old, new))
     faults = [found for _, found in security_check.check(tmp_path) if found]
     assert faults[:1] == ([fault] if fault else []), faults
+
+
+@pytest.mark.parametrize(
+    "text,found",
+    [
+        ("def test_a(): pass\ndef test_b(): pass\n", []),
+        ("def test_a(): pass\ndef test_a(): pass\n", ["tests/x/t.py:2: test_a replaces one of the same name"]),
+        ("from m import test_a\ndef test_a(): pass\n", ["tests/x/t.py:2: test_a replaces one of the same name"]),
+        ("class A:\n def f(self): pass\n def f(self): pass\n", ["tests/x/t.py:3: f replaces one of the same name"]),
+        ("class A:\n @property\n def f(self): pass\n @f.setter\n def f(self, x): pass\n", []),
+        ("if x:\n def f(): pass\nelse:\n def f(): pass\n", []),
+    ],
+)
+def test_a_definition_that_replaces_another_is_found(tmp_path, text, found):
+    (tmp_path / "tests" / "x").mkdir(parents=True)
+    (tmp_path / "tests" / "x" / "t.py").write_text(text)
+    assert replaced_check.check(tmp_path) == found

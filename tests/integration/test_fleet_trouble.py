@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, RUBRICCTL, wait_until
+from conftest import DEADLINE, RUBRICCTL, small_disk, wait_until
 from fleet_hosts import (
     Server,
     Worker,
@@ -79,22 +79,15 @@ class Restarted:
 # --- the disk, and limits ------------------------------------------------------------------------
 
 
-@pytest.fixture(name="small_disk")
-def make_small_disk(tmp_path):
-    """A file system of 3 MB where the server keeps its files. Returns a function that changes its size."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may mount a small file system")
-    place = tmp_path / "js"
-    place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", place], capture_output=True, text=True, check=False)
-    if mounted.returncode != 0:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr}")
-    yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}", place], check=True)
-    subprocess.run(["umount", "--lazy", place], check=True)
+@pytest.fixture(name="resize")
+def disk_of_server(tmp_path):
+    """Gives the server's files a file system of 3 MiB. Returns a function that changes its size."""
+    with small_disk(tmp_path / "js", "3m") as place:
+        yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}", place], check=True)
 
 
 @pytest.mark.parametrize("fills", ["jobs", "results"])
-def test_a_full_disk(small_disk, fleet, tmp_path, fills):
+def test_a_full_disk(resize, fleet, tmp_path, fills):
     """The disk of the server fills up under the jobs, or under their results. nats-server switches JetStream off
     then, or no longer answers. After it got room and was started again, every job is done."""
     fleet.server.kill()
@@ -116,7 +109,7 @@ def test_a_full_disk(small_disk, fleet, tmp_path, fills):
         told = tmp_path / "batch.log" if fills == "jobs" else worker.log_path
         wait_until(lambda: any(text in told.read_text() for text in ("disk is full", "make room on the disk")), "somebody says so")
         assert batch.poll() is None, "it waits"
-        small_disk("64m")
+        resize("64m")
         fleet.server.kill()
         fleet.server.start()
         if fills == "jobs":

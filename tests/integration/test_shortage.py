@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ALL_LAYERS, AS_ACCOUNT, DEADLINE, NO_USER_NAMESPACES, RUBRICD, Shape, give_to_account, wait_until
+from conftest import ALL_LAYERS, AS_ACCOUNT, DEADLINE, NO_USER_NAMESPACES, RUBRICD, Shape, give_to_account, small_disk, wait_until
 
 TRUE = {"kind": "sandbox", "argv": ["/bin/true"]}
 SLEEP = {"kind": "sandbox", "argv": ["/bin/sleep", "60"]}
@@ -142,16 +142,10 @@ def test_a_job_that_wants_to_read_what_its_view_hides(start_daemon):
 
 
 @pytest.fixture(name="disk")
-def small_disk(tmp_path):
+def disk_below_work(tmp_path):
     """A file system of 1 MiB, below which a daemon may have its work directory."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "rubricd-test", disk]
-    done = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
-    yield disk
-    subprocess.run(["umount", "--lazy", disk], check=True)
+    with small_disk(tmp_path / "disk", "1m", "mode=755") as disk:
+        yield disk
 
 
 # Fills the disk.
