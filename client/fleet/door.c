@@ -71,7 +71,7 @@ struct door {
 
 /* --- the child ---------------------------------------------------------------------------- */
 
-/* Waits until a worker has announced itself. */
+/* Waits until a worker has announced itself, and until the server can tell. */
 static int find_hosts(struct bus *bus, json_t **ret, struct fault *fault)
 {
     int64_t until = monotonic_ms() + WORKERS_MS;
@@ -79,21 +79,24 @@ static int find_hosts(struct bus *bus, json_t **ret, struct fault *fault)
     for (;;) {
         json_t *hosts = NULL;
         int r = hosts_read(bus, &hosts, fault);
-        if (r < 0)
+        bool is_late = monotonic_ms() >= until;
+        if (r < 0 && (r != -EAGAIN || is_late))
             return r;
-        if (json_array_size(hosts) > 0) {
+        if (r == 0 && json_array_size(hosts) > 0) {
             *ret = hosts;
             return 0;
         }
         json_decref(hosts);
-        if (monotonic_ms() >= until) {
+        if (is_late) {
             (void)fault_set(fault,
                             "the fleet %s has no worker: start one on each host "
                             "(rubricctl fleet worker)",
                             bus_fleet(bus));
             return -ENOENT;
         }
-        if (!is_told)
+        if (!is_told && r < 0)
+            complain("%s; trying again", fault->text);
+        else if (!is_told)
             complain("the fleet has no worker yet; waiting for one");
         is_told = true;
         (void)poll(NULL, 0, LOOK_MS);

@@ -13,17 +13,15 @@
 #define JOBS_PER_SLOT 64
 #define QUEUE_JOBS 1000000
 
-static int add_host(jsCtx *js, const char *stream, const char *subject, json_t *hosts)
+static natsStatus add_host(jsCtx *js, const char *stream, const char *subject, json_t *hosts)
 {
     natsMsg *message = NULL;
     jsErrCode code = 0;
     json_t *host = NULL;
     struct fault fault = FAULT_NULL;
     natsStatus status = js_GetLastMsg(&message, js, stream, subject, NULL, &code);
-    if (status == NATS_NOT_FOUND)
-        return 0; /* it has become too old meanwhile */
     if (status != NATS_OK)
-        return -EIO;
+        return status == NATS_NOT_FOUND ? NATS_OK : status; /* it has become too old meanwhile */
     if (json_read_object(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), &host,
                          &fault) == 0) {
         if (!announce_has_stopped(host))
@@ -31,7 +29,7 @@ static int add_host(jsCtx *js, const char *stream, const char *subject, json_t *
         json_decref(host);
     }
     natsMsg_Destroy(message);
-    return 0;
+    return NATS_OK;
 }
 
 static int by_name(const void *left, const void *right)
@@ -40,19 +38,19 @@ static int by_name(const void *left, const void *right)
 }
 
 /* Reads the announcements of SUBJECTS, in the order of their names. */
-static int add_hosts(jsCtx *js, const char *stream, const jsStreamStateSubjects *subjects,
-                     json_t *hosts)
+static natsStatus add_hosts(jsCtx *js, const char *stream, const jsStreamStateSubjects *subjects,
+                            json_t *hosts)
 {
     size_t n = subjects ? (size_t)subjects->Count : 0;
     _cleanup_free_ const char **names = calloc(MAX(n, (size_t)1), sizeof(*names));
-    int r = names ? 0 : -ENOMEM;
-    for (size_t i = 0; r == 0 && i < n; i++)
+    natsStatus status = names ? NATS_OK : NATS_NO_MEMORY;
+    for (size_t i = 0; status == NATS_OK && i < n; i++)
         names[i] = subjects->List[i].Subject;
-    if (r == 0)
+    if (status == NATS_OK)
         qsort(names, n, sizeof(*names), by_name);
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = add_host(js, stream, names[i], hosts);
-    return r;
+    for (size_t i = 0; status == NATS_OK && i < n; i++)
+        status = add_host(js, stream, names[i], hosts);
+    return status;
 }
 
 int hosts_read(struct bus *bus, json_t **ret, struct fault *fault)
@@ -69,15 +67,17 @@ int hosts_read(struct bus *bus, json_t **ret, struct fault *fault)
     natsStatus status = natsConnection_JetStream(&js, bus_connection(bus), NULL);
     if (status == NATS_OK)
         status = js_GetStreamInfo(&info, js, stream, &options, &code);
-    int r = status == NATS_OK ? add_hosts(js, stream, info->State.Subjects, hosts) : -EIO;
+    bool is_there = status != NATS_NOT_FOUND;
+    if (status == NATS_OK)
+        status = add_hosts(js, stream, info->State.Subjects, hosts);
     jsStreamInfo_Destroy(info);
     jsCtx_Destroy(js);
-    if (r < 0) {
+    if (status != NATS_OK) {
         (void)fault_set(fault, "cannot read the stream %s: %s", stream,
-                        status == NATS_NOT_FOUND ? "there is none: run `rubricctl fleet init`"
-                                                 : natsStatus_GetText(status));
+                        is_there ? natsStatus_GetText(status)
+                                 : "there is none: run `rubricctl fleet init`");
         json_decref(hosts);
-        return r;
+        return is_there ? -EAGAIN : -ENOENT;
     }
     *ret = hosts;
     return 0;

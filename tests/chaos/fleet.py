@@ -387,7 +387,8 @@ def running_batch(world, place, output):
 
 def judge(batch, place, output, wanted):
     """Returns what is wrong with a batch that has ended."""
-    wrong = check(place / output, wanted)
+    path = place / output
+    wrong = check(path, wanted) if path.exists() else ["the batch has no output"]
     if batch.returncode != 0:
         wrong.append(f"the batch ended with {batch.returncode}: {(place / 'batch.log').read_text()[-2000:]}")
     return wrong

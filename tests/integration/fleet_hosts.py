@@ -153,10 +153,13 @@ class Server:
         self.lines = lines
         self.start()
 
-    def start(self):
+    def write_config(self):
         self.config.write_text(
             "\n".join([f"listen: 127.0.0.1:{self.port}", f'jetstream {{ store_dir: "{self.directory}/js" }}', *self.lines])
         )
+
+    def start(self):
+        self.write_config()
         self.log = open(self.directory / "nats.log", "ab")
         self.process = subprocess.Popen([NATS_SERVER, "-c", self.config], stdout=self.log, stderr=self.log)
         wait_until(self.is_up, f"nats-server listens: {(self.directory / 'nats.log').read_text()}")
