@@ -175,8 +175,8 @@ static uint64_t number_of(const char *subject)
     return dot ? strtoull(dot + 1, NULL, 16) : 0;
 }
 
-/* The server has no JetStream, or the stream has lost its leader. Acknowledgements are left out:
- * nobody takes those of a run that is over. */
+/* The server has no JetStream, the stream has lost its leader, or was deleted. Acknowledgements are
+ * left out: nobody takes those of a run that is over. */
 static void complain_of_nobody(struct bus *bus, const struct request *request)
 {
     const char *subject = natsMsg_GetSubject(request->message);
@@ -184,9 +184,9 @@ static void complain_of_nobody(struct bus *bus, const struct request *request)
         return;
     bus_complain(
         bus,
-        "the NATS server has no JetStream for %s: nats-server disables it when its disk is "
-        "full (make room, then restart it), and a cluster has none while too few of its "
-        "servers are up; trying on",
+        "no stream takes %s: nats-server disables JetStream when its disk is full (make room, then "
+        "restart it), a cluster has none while too few of its servers are up, and a stream that "
+        "was deleted is made by `rubricctl fleet init`; trying on",
         subject);
 }
 

@@ -24,6 +24,8 @@
 /* Queue a job again that has had no answer for so long; after a lost connection. */
 #define AGAIN_MS 60000
 #define AGAIN_SOON_MS 5000
+/* Look for jobs without an answer at this interval. */
+#define LATE_MS 15000
 /* The value of an id: the sequence of its result, and whether that is a verdict. */
 #define VERDICT UINT64_C(1)
 
@@ -46,7 +48,8 @@ struct front {
     unsigned epoch;
     bool was_lost;    /* the connection, since the queue was looked after */
     bool lost_end;    /* the results have lost theirs, likewise */
-    int64_t again_ms; /* when to look for jobs that the queue may have lost */
+    int64_t again_ms; /* when to look for jobs that the queue may have lost, and at the consumers */
+    int64_t late_ms;  /* when to look for jobs alone */
 };
 
 /* --- jobs by token ------------------------------------------------------------------------ */
@@ -402,6 +405,16 @@ static struct job_list list_jobs(const struct front *front)
     return list;
 }
 
+/* Queues the jobs again that have been queued since before BEFORE_MS, unless they have a result. */
+static void queue_again(struct front *front, int64_t before_ms)
+{
+    struct job_list list = list_jobs(front);
+    for (size_t i = 0; i < list.n; i++)
+        if (runjob_send_again(list.jobs[i], before_ms))
+            frontconsumers_note_waiting(&front->consumers, list.jobs[i]->priority);
+    free(list.jobs);
+}
+
 /* A server that lost its disk, or what it had not written yet, has no job and no result of it. So
  * what has no answer for long is queued again, and soon after a connection was lost; then the
  * consumers are looked at, too. */
@@ -413,19 +426,20 @@ static void send_again(struct front *front, int64_t now)
         front->again_ms = now + AGAIN_SOON_MS; /* results that are there are read first */
         front->was_lost = true;
     }
-    if (now < front->again_ms)
+    if (now < MIN(front->again_ms, front->late_ms))
         return;
+    front->late_ms = now + LATE_MS;
+    if (now < front->again_ms) {
+        queue_again(front, before_ms);
+        return;
+    }
     if (front->was_lost)
         before_ms = now - AGAIN_SOON_MS;
     if (front->lost_end)
         before_ms = INT64_MAX; /* answers may have come with numbers that were read */
     front->was_lost = front->lost_end = false;
     front->again_ms = now + AGAIN_MS;
-    struct job_list list = list_jobs(front);
-    for (size_t i = 0; i < list.n; i++)
-        if (runjob_send_again(list.jobs[i], before_ms))
-            frontconsumers_note_waiting(&front->consumers, list.jobs[i]->priority);
-    free(list.jobs);
+    queue_again(front, before_ms);
     if (front->n_jobs > 0)
         frontconsumers_check(&front->consumers);
 }
@@ -461,7 +475,7 @@ int front_new(struct bus *bus, int fd, const struct front_options *options, cons
     front->options = *options;
     frontconsumers_init(&front->consumers, bus, options->run, options->digest, options->ack_wait_s);
     front->epoch = bus_epoch(bus);
-    front->again_ms = monotonic_ms() + AGAIN_MS;
+    front->again_ms = front->late_ms = monotonic_ms() + AGAIN_MS;
     int r = frames_init(&front->frames, fd, options->max_frame);
     if (r == 0)
         r = frontputs_new(bus, on_put_answer, front, &front->puts);
@@ -517,7 +531,8 @@ int64_t front_pump(struct front *front, short revents, int64_t now)
         take_frames(front);
     send_again(front, now);
     int64_t due = suited_check(&front->suited, front->n_jobs > 0, now);
-    return MIN(due, MIN(reader_go_on(&front->reader, now), front->again_ms));
+    due = MIN(due, MIN(front->again_ms, front->late_ms));
+    return MIN(due, reader_go_on(&front->reader, now));
 }
 
 bool front_is_over(const struct front *front)

@@ -422,7 +422,11 @@ static bool on_found(void *arg, natsMsg *reply)
         return true;
     job->request = 0;
     if (api_sequence(reply) == 0) {
-        queue(job); /* it has become too old; or nobody has stored one yet */
+        if (!job->is_again) { /* the one that was known has become too old, or was deleted */
+            job->known_seq = 0;
+            job->ops->cleared(job);
+        }
+        queue(job);
     } else if (is_of(job, reply) && !is_foreign(job, reply)) {
         pass_on(job, reply, api_sequence(reply));
     } else {

@@ -76,8 +76,17 @@ void task_settle(struct task *task, const char *verb, enum task_end end)
         task_enter(task, TASK_OVER); /* it is delivered again after a while */
 }
 
+void task_settle_unrun(struct task *task)
+{
+    if (task->is_cancelled)
+        task_settle(task, "+TERM", TASK_CANCELLED);
+    else
+        task_settle(task, task->back, TASK_BACK);
+}
+
 static void fetch(struct task *task);
 
+/* Hands the job back, or terminates its message if it is cancelled. Its start does not count. */
 static void hand_back(struct task *task)
 {
     if (task->mark.starts && task->mark_seq > 0) {
@@ -85,7 +94,7 @@ static void hand_back(struct task *task)
         task_release_slot(task);
         taskmark_take_back(task);
     } else {
-        task_settle(task, task->back, TASK_BACK);
+        task_settle_unrun(task);
     }
 }
 
@@ -303,9 +312,7 @@ static void on_answered(struct lane_job *job, struct message *message)
     char why[FAULT_MAX];
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
     bool was_ended = strcmp(code, "cancelled") == 0 || strcmp(code, "draining") == 0;
-    if (task->is_cancelled && was_ended) {
-        task_settle(task, "+TERM", TASK_CANCELLED);
-    } else if ((task->is_unwanted && was_ended) || strcmp(code, "draining") == 0) {
+    if (((task->is_cancelled || task->is_unwanted) && was_ended) || strcmp(code, "draining") == 0) {
         hand_back(task);
     } else if (isolation && !feeds_allow(task->wanted, isolation)) {
         leave_to_others(task, isolation);
@@ -347,7 +354,7 @@ void task_run(struct task *task)
 {
     char why[128];
     if (task->is_cancelled) {
-        task_settle(task, "+TERM", TASK_CANCELLED);
+        hand_back(task);
         return;
     }
     task_enter(task, TASK_RUNNING);
@@ -537,7 +544,7 @@ void task_cancel(struct task *task)
     if (task->state == TASK_RUNNING)
         lane_cancel(task->lane, &task->job);
     else if (task->state == TASK_WAITING)
-        task_settle(task, "+TERM", TASK_CANCELLED);
+        hand_back(task);
 }
 
 /* Whether it waits for nothing, because memory ran out where it was to ask for something. */

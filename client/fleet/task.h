@@ -10,8 +10,8 @@
  *    a dead letter.
  *  - The result is stored before the job is acknowledged. If the worker dies between the two, the
  *    job is delivered again, and the next worker finds the result.
- *  - A job that is handed back is taken off the mark first, so that handing it back does not
- *    count.
+ *  - A job that is handed back, or cancelled, is taken off the mark first, so that handing it back
+ * does not count.
  *  - A job that has starved here is noted on the mark in place of its start, and handed back. The
  *    mark tells the next worker to run it alone, and this one to leave it to others for a while.
  *

@@ -14,6 +14,10 @@ void task_settle(struct task *task, const char *verb, enum task_end end);
 /* The daemon is no longer busy with this job: the slot may have the next one. */
 void task_release_slot(struct task *task);
 
+/* Settles a task without a result: hands the job back, or terminates its message if it is
+ * cancelled. Its start must be off the mark, or count. */
+void task_settle_unrun(struct task *task);
+
 /* Gives the job to the daemon, now that its start is marked. */
 void task_run(struct task *task);
 

@@ -212,8 +212,7 @@ void taskmark_start(struct task *task)
         return; /* it is handed back; see is_stuck() */
     bool has_starved = json_array_size(task->mark.starved) > 0;
     if (task->is_unwanted || task->is_cancelled)
-        task_settle(task, task->is_cancelled ? "+TERM" : "-NAK",
-                    task->is_cancelled ? TASK_CANCELLED : TASK_BACK);
+        task_settle_unrun(task);
     else if (marks_find(task->mark.starts, task->nonce) >= 0)
         task_run(task);
     else if (json_array_size(task->mark.starts) >= MARKS_STARTS_MAX)
@@ -241,14 +240,14 @@ static bool on_taken_back(void *arg, natsMsg *reply)
     bool is_stored;
     bool again = take_answer(arg, reply, &is_stored);
     if (is_stored)
-        task_settle(arg, ((struct task *)arg)->back, TASK_BACK);
+        task_settle_unrun(arg);
     return again;
 }
 
 void taskmark_take_back(struct task *task)
 {
     if (marks_remove(task->mark.starts, task->nonce) < 0) {
-        task_settle(task, task->back, TASK_BACK); /* a later submission has a mark of its own */
+        task_settle_unrun(task); /* a later submission has a mark of its own */
         return;
     }
     task->mark.without_rubric += task->lacks_rubric;

@@ -293,6 +293,15 @@ def shell(id, command, **fields):
     return {"id": id, "kind": "sandbox", "argv": ["/bin/sh", "-c", command], **fields}
 
 
+def wait_for_starts(fleet, run, id, n):
+    def starts():
+        mark = nats.last("marks", f"rubricd.marks.{run}.{id}")
+        return mark and len(json.loads(mark)["starts"]) == n
+
+    with fleet.server.connect() as nats:
+        wait_until(starts, f"{id} has {n} starts")
+
+
 def read_results(path):
     """Returns the lines of a file of results by id. Fails if an id has two."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]

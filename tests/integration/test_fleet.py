@@ -16,6 +16,7 @@ from fleet_hosts import (
     outputs,
     read_results,
     shell,
+    wait_for_starts,
     write_jobs,
 )
 
@@ -38,15 +39,6 @@ def results_of(daemon):
 def wait_for_mark(fleet, run, id):
     with fleet.server.connect() as nats:
         wait_until(lambda: nats.last("marks", f"rubricd.marks.{run}.{id}"), f"{id} is started")
-
-
-def wait_for_starts(fleet, run, id, n):
-    def starts():
-        mark = nats.last("marks", f"rubricd.marks.{run}.{id}")
-        return mark and len(json.loads(mark)["starts"]) == n
-
-    with fleet.server.connect() as nats:
-        wait_until(starts, f"{id} has {n} starts")
 
 
 # --- init ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ daemon changes meanwhile, when the run is taken up under another one, when the q
 server has lost a part of a result."""
 
 import json
+import signal
 import time
 
 import pytest
@@ -13,7 +14,9 @@ from fleet_hosts import (
     make_fleet,  # noqa: F401
     need_fleet,
     read_results,
+    read_until,
     shell,
+    wait_for_starts,
     write_jobs,
 )
 
@@ -239,6 +242,42 @@ def test_a_poison_job_that_is_taken_up_with_other_priorities(fleet, tmp_path):
 
     assert starts_until_given_up(fleet, worker, begin(0), "rubricd.marks.r.poison", take_up) == 3
     assert read_results(tmp_path / "out5")["poison"]["code"] == "workers_lost"
+
+
+def test_a_job_that_is_cancelled_while_it_runs_has_not_started(fleet, tmp_path):
+    """However often it is cancelled and taken up with another priority, it is no job that takes workers down."""
+    fleet.add_host("a", slots=1)
+    for priority in range(3):
+        jobs = write_jobs(tmp_path / "jobs", [{**shell("j", "sleep 60"), "priority": priority}])
+        batch = fleet.start("batch", "--run", "r", "--output", tmp_path / f"out{priority}", jobs)
+        with fleet.server.connect() as nats:
+            wait_for_starts(fleet, "r", "j", 1)
+            batch.send_signal(signal.SIGINT)
+            read_until(batch.stderr, "interrupt again")
+            batch.send_signal(signal.SIGINT)
+            assert batch.wait(DEADLINE) == 130, batch.stderr.read()
+            wait_until(lambda: json.loads(nats.last("marks", "rubricd.marks.r.j"))["starts"] == [], "its start is taken back")
+            wait_until(lambda: nats.counts("jobs") == {}, "it has left the queue")
+    jobs = write_jobs(tmp_path / "jobs", [{**echo("j"), "priority": 3}])
+    done = fleet.run("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    assert done.returncode == 0, done.stderr
+    assert read_results(tmp_path / "out")["j"]["stdout"] == "j\n"
+
+
+def test_a_verdict_that_goes_before_its_job_has_its_turn(fleet, tmp_path):
+    """A run is taken up; a verdict that is there is deleted before the job that it answers has its turn. The job runs
+    again, and its new verdict is taken as it comes."""
+    fleet.add_host("a", slots=1)
+    jobs = tmp_path / "jobs"
+    assert fleet.run("batch", "--run", "r", "--output", tmp_path / "first", write_jobs(jobs, [echo("j")])).returncode == 0
+    write_jobs(jobs, [shell("before", "sleep 3; echo before"), echo("j")])
+    batch = fleet.start("batch", "--run", "r", "-j", "1", "--output", tmp_path / "out", jobs)
+    wait_for_starts(fleet, "r", "before", 1)
+    with fleet.server.connect() as nats:
+        assert nats.ask("STREAM.MSG.DELETE.rubricd-results", seq=1, no_erase=True)["success"]
+    said = batch.communicate(timeout=DEADLINE)[1]
+    assert batch.returncode == 0 and "second result" not in said, said
+    assert read_results(tmp_path / "out")["j"]["stdout"] == "j\n"
 
 
 def test_a_queue_that_counts_anew(fleet, tmp_path):
