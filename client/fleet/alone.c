@@ -31,7 +31,7 @@ int64_t alone_go_on(const struct tasks *tasks, int64_t patience_ms, int64_t now)
     if (beside > 0 && now < due)
         return due;
     if (beside > 0)
-        complain("job %s of run %s has starved and was to run alone; it has waited for %" PRId64
+        complain("job %s of run %s was to run alone; it has waited for %" PRId64
                  " s, and now begins beside %u other job%s",
                  first->id.data, first->names.run, (now - first->waits_since_ms) / 1000, beside,
                  text_plural(beside));

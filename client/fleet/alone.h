@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A job that has starved runs with nothing of this worker beside it, on any of its daemons. The
- * jobs that run already end first; such jobs run one after the other. That has a bound: a job that
- * has waited for long enough begins all the same, and its result says so. */
+/* A job that has starved, or whose next start without an end is the last, runs with nothing of this
+ * worker beside it, on any of its daemons. The jobs that run already end first; such jobs run one
+ * after the other. That has a bound: a job that has waited for long enough begins all the same, and
+ * the result of one that has starved says so. */
 
 #include "task.h"
 

@@ -12,10 +12,13 @@ struct cancels_entry {
     int64_t at_ms;
 };
 
-size_t cancel_print(const char *run, const char *token, uint64_t number,
+size_t cancel_print(const char *run, int64_t priority, const char *token, uint64_t number,
                     char ret[NAMES_SUBJECT_SIZE])
 {
-    int n = snprintf(ret, NAMES_SUBJECT_SIZE, "%.64s %.384s %016" PRIx64, run, token, number);
+    char queue[NAMES_QUEUE_SIZE];
+    names_queue(priority, queue);
+    int n =
+        snprintf(ret, NAMES_SUBJECT_SIZE, "%.64s %s %.384s %016" PRIx64, run, queue, token, number);
     return (size_t)n;
 }
 
@@ -39,10 +42,20 @@ bool cancel_read(const char *text, size_t n, struct cancel *ret)
         return false;
     memcpy(copy, text, n);
     copy[n] = '\0';
-    if (!take_word(&at, NAMES_RUN_MAX, ret->run) || !take_word(&at, NAMES_TOKEN_MAX, ret->token))
+    if (!take_word(&at, NAMES_RUN_MAX, ret->run) ||
+        !take_word(&at, NAMES_QUEUE_SIZE - 1, ret->queue) ||
+        !take_word(&at, NAMES_TOKEN_MAX, ret->token))
         return false;
     ret->number = cancel_read_number(at);
     return ret->number != 0;
+}
+
+bool cancel_is_of(const struct cancel *cancel, const struct names_job *names)
+{
+    char queue[NAMES_QUEUE_SIZE];
+    names_queue(names->priority, queue);
+    return strcmp(names->run, cancel->run) == 0 && strcmp(queue, cancel->queue) == 0 &&
+           strcmp(names->token, cancel->token) == 0;
 }
 
 void cancel_print_number(uint64_t number, char ret[CANCEL_NUMBER_SIZE])

@@ -15,9 +15,11 @@
 #define CANCELS_MS 60000
 #define CANCELS_MAX 16384
 
-/* What a run tells the workers: "RUN TOKEN NUMBER". */
+/* What a run tells the workers: "RUN QUEUE TOKEN NUMBER". Two commands of a run may have a job of
+ * that id, in two queues. */
 struct cancel {
     char run[NAMES_RUN_MAX + 1];
+    char queue[NAMES_QUEUE_SIZE]; /* names_queue() */
     char token[NAMES_TOKEN_MAX + 1];
     uint64_t number; /* of the submission */
 };
@@ -26,11 +28,14 @@ struct cancel {
 #define CANCEL_NUMBER_SIZE 17
 
 /* Writes what the run tells. Returns its length. */
-size_t cancel_print(const char *run, const char *token, uint64_t number,
+size_t cancel_print(const char *run, int64_t priority, const char *token, uint64_t number,
                     char ret[NAMES_SUBJECT_SIZE]);
 
 /* Reads the N bytes at TEXT. Returns whether they are such a message. */
 bool cancel_read(const char *text, size_t n, struct cancel *ret);
+
+/* Whether the message is of the job NAMES. */
+bool cancel_is_of(const struct cancel *cancel, const struct names_job *names);
 
 /* The number of a submission as a header of its job has it; 0: TEXT (may be NULL) is none. */
 void cancel_print_number(uint64_t number, char ret[CANCEL_NUMBER_SIZE]);

@@ -44,11 +44,20 @@ json_t *consumer_read(natsMsg *reply)
     return r < 0 ? NULL : info;
 }
 
+static json_int_t number_in(const json_t *info, const char *name)
+{
+    return json_integer_value(json_object_get(info, name));
+}
+
 bool consumer_has_nothing(const json_t *info)
 {
-    return info && !json_object_get(info, "error") &&
-           json_integer_value(json_object_get(info, "num_pending")) == 0 &&
-           json_integer_value(json_object_get(info, "num_ack_pending")) == 0;
+    return info && !json_object_get(info, "error") && number_in(info, "num_pending") == 0 &&
+           number_in(info, "num_ack_pending") == 0;
+}
+
+bool consumer_settles(const json_t *info)
+{
+    return number_in(info, "num_pending") == 0 && number_in(info, "num_ack_pending") > 0;
 }
 
 uint64_t consumer_floor(const json_t *info)

@@ -24,6 +24,9 @@ json_t *consumer_read(natsMsg *reply);
 /* Whether INFO, of a consumer, says that it has nothing to deliver and nothing in work. */
 bool consumer_has_nothing(const json_t *info);
 
+/* Whether INFO says that it has nothing to deliver, but that something is not acknowledged yet. */
+bool consumer_settles(const json_t *info);
+
 /* The number up to which INFO says that all messages of the queue were acknowledged: it will
  * deliver none of them. 0: none, or INFO is no such answer. */
 uint64_t consumer_floor(const json_t *info);

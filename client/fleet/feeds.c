@@ -97,8 +97,44 @@ static size_t behind_run(const struct feeds *feeds, const char *name)
     return i;
 }
 
+void feeds_miss(struct feed *feed, bool was_turn)
+{
+    feed->is_empty = true;
+    feed->is_owed = was_turn;
+}
+
+/* Takes back what the run NAME is owed. Returns its first feed that is not empty and that SUITS
+ * accepts; NULL: none. */
+static struct feed *settle_turn(struct feeds *feeds, const char *name, feeds_suits *suits,
+                                void *arg)
+{
+    struct feed *found = NULL;
+    for (size_t i = 0; i < feeds->n; i++) {
+        struct feed *feed = &feeds->items[i];
+        if (strcmp(feed->run, name) != 0)
+            continue;
+        feed->is_owed = false;
+        if (!found && !feed->is_empty && suits(arg, feed))
+            found = feed;
+    }
+    return found;
+}
+
+/* Returns the feed of a run that is owed a turn. */
+static struct feed *next_owed(struct feeds *feeds, feeds_suits *suits, void *arg)
+{
+    struct feed *found = NULL;
+    for (size_t i = 0; i < feeds->n && !found; i++)
+        if (feeds->items[i].is_owed)
+            found = settle_turn(feeds, feeds->items[i].run, suits, arg);
+    return found;
+}
+
 struct feed *feeds_next(struct feeds *feeds, feeds_suits *suits, void *arg)
 {
+    struct feed *owed = next_owed(feeds, suits, arg);
+    if (owed)
+        return owed;
     size_t from = behind_run(feeds, feeds->last_run);
     for (size_t i = 0; i < feeds->n; i++) {
         struct feed *feed = &feeds->items[(from + i) % feeds->n];

@@ -4,7 +4,7 @@
  *
  * Runs take turns, whatever they have waiting; within a run the highest priority goes first. The
  * worker reads the list of consumers from the server once in a while. A feed of which a pull found
- * nothing is empty until the list or a message says otherwise. */
+ * nothing is empty until the list or a message says otherwise; its run has another turn at once. */
 
 #include "names.h"
 
@@ -25,6 +25,7 @@ struct feed {
     char digest[80];         /* of the isolation that the jobs are to have; FEEDS_ANY */
     int64_t yields_until_ms; /* until then the worker lets others have its jobs first */
     bool is_empty;
+    bool is_owed; /* the last turn of its run went to this feed, which was empty */
     bool is_listed;
     bool is_foreign; /* no daemon of this worker may run its jobs, and the worker has said so */
 };
@@ -51,6 +52,9 @@ void feeds_take_page(struct feeds *feeds, const json_t *consumers, bool first, b
 struct feed *feeds_find(struct feeds *feeds, const char *name);
 
 typedef bool feeds_suits(void *arg, const struct feed *feed);
+
+/* Notes that a pull of FEED found nothing. If it was the turn of its run, the run keeps that. */
+void feeds_miss(struct feed *feed, bool was_turn);
 
 /* Returns the feed whose turn it is among those that are not empty and that SUITS accepts; NULL:
  * none. */

@@ -81,20 +81,29 @@ void frontconsumers_check(struct frontconsumers *all)
             (void)ask(&all->each[i], on_checked);
 }
 
-/* Takes the consumer away if it has nothing left. */
+/* Takes the consumer away if it has nothing left. Asks again while the last results are there and
+ * their jobs are not acknowledged: of two commands that end at once, neither would take it away. */
 static bool on_left(void *arg, natsMsg *reply)
 {
     struct frontconsumer *consumer = arg;
     struct frontconsumers *all = consumer->all;
     _cleanup_json_ json_t *info = consumer_read(reply);
+    const char *fleet = bus_fleet(all->bus);
     char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
+    char of_all[NAMES_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 16];
+    if (consumer_settles(info))
+        return true;
     all->n_ending--;
     if (!consumer_has_nothing(info))
         return false;
     names_consumer(all->run, consumer->priority, name);
-    api_subject("CONSUMER.DELETE", bus_fleet(all->bus), STREAM_JOBS, name, subject,
-                sizeof(subject));
+    api_subject("CONSUMER.DELETE", fleet, STREAM_JOBS, name, subject, sizeof(subject));
     (void)bus_publish(all->bus, subject, NULL, "", 0);
+    /* A server that was killed may have messages again whose acknowledgement it had not written. */
+    api_subject("STREAM.PURGE", fleet, STREAM_JOBS, NULL, subject, sizeof(subject));
+    names_job(fleet, all->run, consumer->priority, ">", of_all);
+    int n = snprintf(text, sizeof(text), "{\"filter\":\"%s\"}", of_all);
+    (void)bus_publish(all->bus, subject, NULL, text, (size_t)n);
     consumer_wake_workers(all->bus);
     return false;
 }

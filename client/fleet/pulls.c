@@ -70,7 +70,7 @@ static bool ask(struct pulls *pulls, const struct feed *feed, size_t n, int64_t 
         return false;
     }
     (void)snprintf(pull->feed, sizeof(pull->feed), "%s", feed->name);
-    pull->left = n;
+    pull->left = pull->asked = n;
     pull->waits = wait_ms > 0;
     pull->until_ms = now + wait_ms + GRACE_MS;
     pulls->lane->reserved += n;
@@ -154,7 +154,7 @@ void pulls_end(struct pulls *pulls, struct feed *feed, const char *name, int sta
     /* A request that does not wait ends when the feed has nothing more; 409: it is gone, or full of
      * requests. */
     if (feed && (!pull->waits || status == 409))
-        feed->is_empty = true;
+        feeds_miss(feed, !pull->waits && pull->left == pull->asked);
     drop(pulls, pull);
 }
 

@@ -11,8 +11,8 @@
 
 struct pull {
     char feed[NAMES_RUN_MAX + 8];
-    size_t left; /* jobs that may still come */
-    bool waits;  /* at an empty feed */
+    size_t asked, left; /* jobs that it asks for, and that may still come */
+    bool waits;         /* at an empty feed */
     int64_t until_ms;
     LIST_ENTRY(pull) link;
 };

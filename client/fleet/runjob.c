@@ -518,7 +518,7 @@ void runjob_withdraw(struct runjob *job)
     if (job->queued_ms > 0) /* it may be on its way into the queue once more, and be there still */
         take_back(job);
     (void)snprintf(subject, sizeof(subject), "%s.cancel", bus_fleet(job->bus));
-    size_t length = cancel_print(job->run, job->token, job->submission, text);
+    size_t length = cancel_print(job->run, job->priority, job->token, job->submission, text);
     (void)bus_publish(job->bus, subject, NULL, text, length);
     fail(job, "cancelled", "the job was cancelled");
 }

@@ -199,6 +199,13 @@ static void bury_or_wait(struct task *task)
 
 /* --- the start, again --------------------------------------------------------------------- */
 
+/* Whether the job may be one that takes its worker down. Alone, it cannot take others with it; and
+ * a healthy job that was beside such a one each time is not taken for one. */
+static bool is_suspect(const struct task *task)
+{
+    return json_array_size(task->mark.starts) == MARKS_STARTS_MAX - 1;
+}
+
 static void wait_to_be_alone(struct task *task)
 {
     task_enter(task, TASK_WAITING);
@@ -219,7 +226,7 @@ void taskmark_start(struct task *task)
         bury_or_wait(task);
     else if (has_starved && is_for_others(task))
         pass_by(task);
-    else if (has_starved && !task->is_alone)
+    else if ((has_starved || is_suspect(task)) && !task->is_alone)
         wait_to_be_alone(task);
     else if (marks_add(task->mark.starts, task->worker, task->nonce) == 0)
         send_mark(task, on_marked);

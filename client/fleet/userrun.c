@@ -207,6 +207,9 @@ void userrun_leave(struct userrun *run)
     if (!run->has_traces)
         return;
     run->has_traces = false;
+    /* A server that was killed may have messages again whose acknowledgement it had not
+     * written. */
+    purge(run, STREAM_JOBS);
     purge(run, STREAM_RESULTS);
     purge(run, STREAM_MARKS);
 }

@@ -159,7 +159,7 @@ static void on_cancel(void *arg, natsMsg *message)
         return;
     cancels_note(&worker->cancels, cancel.number, monotonic_ms());
     LIST_FOREACH(task, &worker->tasks, link)
-    if (strcmp(task->names.run, cancel.run) == 0 && strcmp(task->names.token, cancel.token) == 0)
+    if (cancel_is_of(&cancel, &task->names))
         task_cancel(task);
 }
 

@@ -392,6 +392,22 @@ def test_a_job_that_takes_its_worker_down(fleet, tmp_path):
         wait_until(lambda: nats.counts("jobs") == {}, "the message is terminated")
 
 
+def test_a_healthy_job_beside_one_that_takes_its_worker_down(fleet, tmp_path):
+    """Both are started on the same worker twice. The third time each runs alone, so only one is given up."""
+    worker = fleet.add_host("a", slots=2)
+    jobs = [shell("poison", "sleep 600"), shell("healthy", "sleep 2; echo fine")]
+    batch = fleet.start("batch", "--run", "r", "--ack-wait", "2", "--output", tmp_path / "out", write_jobs(tmp_path / "jobs", jobs))
+    for n in range(1, 4):
+        wait_for_starts(fleet, "r", "poison", n)
+        if n < 3:
+            wait_for_starts(fleet, "r", "healthy", n)
+        worker.kill()
+        worker.start()
+    assert batch.wait(DEADLINE) == 4, batch.stderr.read()
+    results = read_results(tmp_path / "out")
+    assert results["poison"]["code"] == "workers_lost" and results["healthy"].get("stdout") == "fine\n", results
+
+
 def test_a_job_that_a_worker_still_has_is_not_buried(fleet, tmp_path):
     """A job has been started three times, and one of the workers still announces its start: it has lost its server for
     a while, and may have the result. The job is given up only when nobody does."""

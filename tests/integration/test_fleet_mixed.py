@@ -264,6 +264,26 @@ def test_a_job_that_is_cancelled_while_it_runs_has_not_started(fleet, tmp_path):
     assert read_results(tmp_path / "out")["j"]["stdout"] == "j\n"
 
 
+def test_a_cancel_is_of_one_of_two_jobs_with_the_same_id(fleet, tmp_path):
+    """Of two commands with one run, one has the job in work, and the other has it queued with another priority."""
+    fleet.add_host("a", slots=1)
+    batches = []
+    for priority in (5, 0):
+        jobs = write_jobs(tmp_path / "jobs", [{**shell("j", "sleep 5; echo done"), "priority": priority}])
+        batches.append(fleet.start("batch", "--run", "r", "--output", tmp_path / f"out{priority}", jobs))
+        with fleet.server.connect() as nats:
+            wait_until(lambda: len(nats.counts("jobs")) == len(batches), "it is queued")
+            wait_for_starts(fleet, "r", "j", 1)
+    kept, left = batches
+    left.send_signal(signal.SIGINT)
+    read_until(left.stderr, "interrupt again")
+    left.send_signal(signal.SIGINT)
+    assert left.wait(DEADLINE) == 130
+    assert kept.wait(DEADLINE) == 0, kept.stderr.read()
+    with fleet.server.connect() as nats:
+        assert json.loads(nats.last("hosts", "rubricd.hosts.a"))["cancelled"] == 0
+
+
 def test_a_verdict_that_goes_before_its_job_has_its_turn(fleet, tmp_path):
     """A run is taken up; a verdict that is there is deleted before the job that it answers has its turn. The job runs
     again, and its new verdict is taken as it comes."""

@@ -42,6 +42,19 @@ static void test_bound(void **state)
     cancels_deinit(&cancels);
 }
 
+/* It is of one job, however many of that id there are. */
+static void test_of_which_job(void **state)
+{
+    char text[NAMES_SUBJECT_SIZE];
+    struct cancel cancel;
+    (void)state;
+    assert_true(cancel_read(text, cancel_print("r", 3, "t", 1, text), &cancel));
+    assert_true(cancel_is_of(&cancel, &(struct names_job){"r", 3, "t"}));
+    assert_false(cancel_is_of(&cancel, &(struct names_job){"s", 3, "t"}));
+    assert_false(cancel_is_of(&cancel, &(struct names_job){"r", 4, "t"}));
+    assert_false(cancel_is_of(&cancel, &(struct names_job){"r", 3, "u"}));
+}
+
 static void test_message(void **state)
 {
     char text[NAMES_SUBJECT_SIZE], run[NAMES_RUN_MAX + 1], token[NAMES_TOKEN_MAX + 1];
@@ -50,26 +63,28 @@ static void test_message(void **state)
     memset(run, 'r', NAMES_RUN_MAX);
     memset(token, 't', NAMES_TOKEN_MAX);
     run[NAMES_RUN_MAX] = token[NAMES_TOKEN_MAX] = '\0';
-    size_t n = cancel_print(run, token, UINT64_MAX, text);
+    size_t n = cancel_print(run, NAMES_PRIORITY_MIN, token, UINT64_MAX, text);
     assert_true(cancel_read(text, n, &cancel));
     assert_string_equal(cancel.run, run);
     assert_string_equal(cancel.token, token);
     assert_true(cancel.number == UINT64_MAX);
-    n = cancel_print("r", "a%20b", 0x1f, text);
-    assert_string_equal(text, "r a%20b 000000000000001f");
+    n = cancel_print("r", 0, "a%20b", 0x1f, text);
+    assert_string_equal(text, "r p10 a%20b 000000000000001f");
     assert_true(cancel_read(text, n, &cancel));
     assert_true(cancel.number == 0x1f);
     static const char *const wrong[] = {
         "",
         "r",
-        "r t",
-        " t 000000000000001f",
-        "r  000000000000001f",
-        "r t 0000000000000000",
-        "r t 1f",
-        "r t 000000000000001g",
-        "r t 000000000000001f ",
-        "r t u 000000000000001f",
+        "r p10 t",
+        " p10 t 000000000000001f",
+        "r  t 000000000000001f",
+        "r p10  000000000000001f",
+        "r t 000000000000001f",
+        "r p10 t 0000000000000000",
+        "r p10 t 1f",
+        "r p10 t 000000000000001g",
+        "r p10 t 000000000000001f ",
+        "r p10 t u 000000000000001f",
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
         assert_false(cancel_read(wrong[i], strlen(wrong[i]), &cancel));
@@ -94,9 +109,8 @@ static void test_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_for_a_while),
-        cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_message),
+        cmocka_unit_test(test_for_a_while),  cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_of_which_job), cmocka_unit_test(test_message),
         cmocka_unit_test(test_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

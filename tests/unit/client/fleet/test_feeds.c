@@ -66,6 +66,27 @@ static void test_turns(void **state)
     feeds_deinit(&feeds);
 }
 
+/* A run whose turn went to a feed that was empty has it again at once, as long as it has others. */
+static void test_a_turn_at_an_empty_feed(void **state)
+{
+    static const char *const names[] = {"a-p0", "b-p9", "b-p8", "b-p7", "c-p0"};
+    struct feeds feeds = FEEDS_NULL;
+    (void)state;
+    make_feeds(&feeds, names, ARRAY_SIZE(names));
+    expect(feeds_next(&feeds, all, NULL), "a-p0");
+    expect(feeds_next(&feeds, all, NULL), "b-p9");
+    feeds_miss(feeds_find(&feeds, "b-p9"), true);
+    expect(feeds_next(&feeds, all, NULL), "b-p8");
+    expect(feeds_next(&feeds, all, NULL), "c-p0");
+    feeds_miss(feeds_find(&feeds, "b-p8"), true);
+    expect(feeds_next(&feeds, all, NULL), "b-p7");
+    feeds_miss(feeds_find(&feeds, "b-p7"), true);
+    expect(feeds_next(&feeds, all, NULL), "a-p0");
+    feeds_miss(feeds_find(&feeds, "c-p0"), false); /* it gave jobs before it was empty */
+    expect(feeds_next(&feeds, all, NULL), "a-p0");
+    feeds_deinit(&feeds);
+}
+
 /* With nothing to do, each feed is waited at in turn. */
 static void test_waiting(void **state)
 {
@@ -108,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_a_turn_at_an_empty_feed),
         cmocka_unit_test(test_waiting),
         cmocka_unit_test(test_lists),
     };
