@@ -264,6 +264,18 @@ static const char *without_place(const char *detail)
     return end ? end + strlen("): ") : detail;
 }
 
+/* What to do when the server may have refused our certificate, or that there is none. */
+static void add_cert_remedy(const struct bus_options *options, char *ret, size_t size)
+{
+    if (options->cert)
+        (void)snprintf(ret, size,
+                       "it may refuse %s: it has ended if `openssl x509 -noout -checkend 0 -in %s` "
+                       "says so",
+                       options->cert, options->cert);
+    else
+        (void)snprintf(ret, size, "if it asks for certificates, give one with --cert and --key");
+}
+
 static int explain(const struct bus_options *options, const struct addresses *addresses,
                    natsStatus status, struct fault *fault)
 {
@@ -300,10 +312,11 @@ static int explain(const struct bus_options *options, const struct addresses *ad
         return -ETIMEDOUT;
     }
     if (status == NATS_PROTOCOL_ERROR && strstr(detail, NOTHING)) {
+        add_cert_remedy(options, remedy, sizeof(remedy));
         (void)fault_set(fault,
                         "%s: the NATS server has closed the connection without a word: see its "
-                        "log; if it asks for certificates, give one with --cert and --key",
-                        servers);
+                        "log; %s",
+                        servers, remedy);
         return -EACCES;
     }
     (void)fault_set(fault, "%s: cannot connect to the NATS server: %s", servers, detail);

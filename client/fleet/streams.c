@@ -130,18 +130,49 @@ static void note(char what[FAULT_MAX], const char *name, int64_t old, int64_t ne
                        used > 0 ? ", " : "", name, old, new);
 }
 
+static void note_subjects(char what[FAULT_MAX], const jsStreamConfig *is, const char *wish)
+{
+    size_t used = strlen(what);
+    bool is_same = is->SubjectsLen == 1 && strcmp(is->Subjects[0], wish) == 0;
+    if (!is_same && used < FAULT_MAX)
+        (void)snprintf(what + used, FAULT_MAX - used, "%ssubjects %s%s -> %s", used > 0 ? ", " : "",
+                       is->SubjectsLen > 0 ? is->Subjects[0] : "(none)",
+                       is->SubjectsLen > 1 ? ", ..." : "", wish);
+}
+
+/* What the server tells of a limit that is not set. */
+static int64_t limit_of(int64_t wish)
+{
+    return wish > 0 ? wish : -1;
+}
+
+/* Compares what the fleet relies on, whatever the operator has chosen. */
+static void compare_nature(const jsStreamConfig *is, const jsStreamConfig *wish,
+                           char what[FAULT_MAX])
+{
+    note(what, "max_msgs", is->MaxMsgs, limit_of(wish->MaxMsgs));
+    note(what, "max_msg_size", is->MaxMsgSize, limit_of(wish->MaxMsgSize));
+    note(what, "max_consumers", is->MaxConsumers, limit_of(wish->MaxConsumers));
+    note(what, "max_msgs_per_subject", is->MaxMsgsPerSubject, wish->MaxMsgsPerSubject);
+    note(what, "discard new", is->Discard == js_DiscardNew, wish->Discard == js_DiscardNew);
+    note(what, "discard_new_per_subject", is->DiscardNewPerSubject, wish->DiscardNewPerSubject);
+    note(what, "retention", (int64_t)is->Retention, (int64_t)wish->Retention);
+    note(what, "allow_direct", is->AllowDirect, wish->AllowDirect);
+    note(what, "sealed", is->Sealed, false);
+    note(what, "deny_delete", is->DenyDelete, false);
+    note(what, "deny_purge", is->DenyPurge, false);
+    note(what, "no_ack", is->NoAck, false);
+    note_subjects(what, is, wish->Subjects[0]);
+}
+
 static void compare(const jsStreamConfig *is, const jsStreamConfig *wish, char what[FAULT_MAX])
 {
     what[0] = '\0';
     note(what, "replicas", is->Replicas, wish->Replicas);
     note(what, "max_age (s)", is->MaxAge / SECOND_NS, wish->MaxAge / SECOND_NS);
-    note(what, "max_bytes", is->MaxBytes, wish->MaxBytes > 0 ? wish->MaxBytes : -1);
-    note(what, "max_msgs_per_subject", is->MaxMsgsPerSubject, wish->MaxMsgsPerSubject);
-    note(what, "discard new", is->Discard == js_DiscardNew, wish->Discard == js_DiscardNew);
-    note(what, "discard_new_per_subject", is->DiscardNewPerSubject, wish->DiscardNewPerSubject);
-    note(what, "retention", (int64_t)is->Retention, (int64_t)wish->Retention);
+    note(what, "max_bytes", is->MaxBytes, limit_of(wish->MaxBytes));
     note(what, "storage", (int64_t)is->Storage, (int64_t)wish->Storage);
-    note(what, "allow_direct", is->AllowDirect, wish->AllowDirect);
+    compare_nature(is, wish, what);
 }
 
 static int open_js(struct bus *bus, jsCtx **ret, struct fault *fault)
@@ -257,25 +288,42 @@ int streams_apply(struct bus *bus, const struct streams_wish *wish, enum fleet_s
     return r;
 }
 
+/* Checks that the stream is there, and as the fleet needs it. */
+static int check_stream(struct bus *bus, jsCtx *js, enum fleet_stream stream, struct fault *fault)
+{
+    const struct streams_wish wish = {.fleet = bus_fleet(bus), .replicas = 1};
+    char what[FAULT_MAX] = "";
+    struct stream_plan plan;
+    jsStreamInfo *info = NULL;
+    jsErrCode code = 0;
+    int r = 0;
+    make_plan(&wish, stream, &plan);
+    natsStatus status = js_GetStreamInfo(&info, js, plan.name, NULL, &code);
+    if (status == NATS_OK)
+        compare_nature(info->Config, &plan.config, what);
+    if (status == NATS_NOT_FOUND) {
+        (void)fault_set(fault, "the NATS server has no stream %s: run `rubricctl fleet init`",
+                        plan.name);
+        r = -ENOENT;
+    } else if (status != NATS_OK) {
+        r = refuse(bus, "look at", plan.name, status, code, fault);
+    } else if (*what) {
+        (void)fault_set(fault,
+                        "the stream %s is not as the fleet needs it (%.300s): run `rubricctl fleet "
+                        "init`",
+                        plan.name, what);
+        r = -EINVAL;
+    }
+    jsStreamInfo_Destroy(info);
+    return r;
+}
+
 int streams_check(struct bus *bus, struct fault *fault)
 {
     jsCtx *js = NULL;
     int r = open_js(bus, &js, fault);
-    for (enum fleet_stream stream = 0; r == 0 && stream < FLEET_STREAMS; stream++) {
-        char name[NAMES_SUBJECT_SIZE];
-        jsStreamInfo *info = NULL;
-        jsErrCode code = 0;
-        names_stream(bus_fleet(bus), stream, name);
-        natsStatus status = js_GetStreamInfo(&info, js, name, NULL, &code);
-        if (status == NATS_NOT_FOUND) {
-            (void)fault_set(fault, "the NATS server has no stream %s: run `rubricctl fleet init`",
-                            name);
-            r = -ENOENT;
-        } else if (status != NATS_OK) {
-            r = refuse(bus, "look at", name, status, code, fault);
-        }
-        jsStreamInfo_Destroy(info);
-    }
+    for (enum fleet_stream stream = 0; r == 0 && stream < FLEET_STREAMS; stream++)
+        r = check_stream(bus, js, stream, fault);
     jsCtx_Destroy(js);
     return r;
 }

@@ -178,6 +178,40 @@ def stream_configs(server):
         return {kind: nats.ask(f"STREAM.INFO.rubricd-{kind}").get("config") for kind in kinds}
 
 
+@pytest.mark.parametrize(
+    "stream, change, said",
+    [
+        ("jobs", {"max_msgs": 2}, "max_msgs 2 -> -1"),
+        ("jobs", {"max_msg_size": 100}, "max_msg_size 100 -> -1"),
+        ("marks", {"subjects": ["rubricd.other.>"]}, "subjects rubricd.other.> -> rubricd.marks.>"),
+        ("results", {"discard": "old", "discard_new_per_subject": False}, "discard new 0 -> 1, discard_new_per_subject 0 -> 1"),
+        ("results", {"allow_direct": False}, "allow_direct 0 -> 1"),
+    ],
+)
+def test_a_stream_that_somebody_has_changed(fleet, tmp_path, stream, change, said):
+    """A batch names it before it begins, and init makes it what it was."""
+    with fleet.server.connect() as nats:
+        config = nats.ask(f"STREAM.INFO.rubricd-{stream}")["config"]
+        changed = nats.ask(f"STREAM.UPDATE.rubricd-{stream}", **{**config, **change})
+        assert "error" not in changed, changed
+    for command in ["batch", "--output", tmp_path / "out", os.devnull], ["status"]:
+        done = fleet.run(*command)
+        assert done.returncode == 3
+        assert done.stderr == f"rubricctl: the stream rubricd-{stream} is not as the fleet needs it ({said}): run `rubricctl fleet init`\n"
+    assert said in fleet.run("init", check=True).stdout
+    assert fleet.run("init", check=True).stdout.count("as it should be") == 6
+
+
+def test_a_sealed_stream(fleet):
+    """A server does not unseal a stream."""
+    with fleet.server.connect() as nats:
+        config = nats.ask("STREAM.INFO.rubricd-inputs")["config"]
+        assert "error" not in nats.ask("STREAM.UPDATE.rubricd-inputs", **{**config, "sealed": True})
+    assert "(sealed 1 -> 0" in fleet.run("status").stderr
+    done = fleet.run("init")
+    assert done.returncode == 3 and "rubricd-inputs" in done.stderr, done.stderr
+
+
 def test_replicas_that_a_server_without_a_cluster_cannot_keep(fleet, tmp_path):
     """Nothing is changed, and the fleet works on."""
     fleet.add_host("a")
@@ -299,6 +333,10 @@ def test_a_server_that_asks_for_certificates(start_server, tmp_path):
     )
     done = run("init", "--server", url, "--ca", ca, "--cert", tmp_path / "good.pem", "--key", tmp_path / "good.key")
     assert done.returncode == 0, done.stderr
+    make_certificate(tmp_path, "ended", -5)
+    done = run("init", "--server", url, "--ca", ca, "--cert", tmp_path / "ended.pem", "--key", tmp_path / "ended.key")
+    assert done.returncode == 3
+    assert f"it may refuse {tmp_path}/ended.pem: it has ended if `openssl x509 -noout -checkend 0 -in {tmp_path}/ended.pem`" in done.stderr
 
 
 @pytest.fixture(name="listener")
