@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Theory of operation: one event loop serves the clients, the bus and the signals. A tick, a few
  * times a second, does what is due; nothing blocks. */
+#include "claim.h"
 #include "commands.h"
 #include "servepast.h"
 #include "serverequests.h"
@@ -35,6 +36,7 @@
 #define OTHER_FDS 64
 /* A name has to leave room for the rest of a run's name. */
 #define NAME_MAX_LENGTH 32
+#define NAME_HOST_LENGTH 20
 
 struct serve_flags {
     const char *socket, *mode, *group, *name;
@@ -257,9 +259,9 @@ static int open_serve(struct program_state *state, const struct bus_options *bus
     if (r == 0)
         r = open_events(state);
     if (r == 0)
-        r = servepast_claim(&state->past, serve->bus, serve->options.name, serve->instance, fault);
+        r = claim_name(serve->bus, CLAIM_SERVE, serve->options.name, fault);
     if (r == 0)
-        servepast_clear(&state->past);
+        servepast_clear(&state->past, serve->bus, serve->options.name, serve->instance);
     return r;
 }
 
@@ -295,11 +297,8 @@ static void name_serve(const char *socket, char ret[NAME_MAX_LENGTH + 1])
     (void)uname(&host);
     int n = snprintf(both, sizeof(both), "%s %.200s", host.nodename, socket ? socket : "");
     (void)SHA256Data((const uint8_t *)both, (size_t)n, digest);
-    n = snprintf(ret, NAME_MAX_LENGTH + 1, "%.20s", host.nodename);
-    for (char *c = ret; *c; c++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c))
-            *c = '-';
-    (void)snprintf(ret + n, NAME_MAX_LENGTH + 1 - (size_t)n, "-%.8s", digest);
+    size_t length = claim_host(NAME_HOST_LENGTH, ret);
+    (void)snprintf(ret + length, NAME_MAX_LENGTH + 1 - length, "-%.8s", digest);
 }
 
 static void name_instance(char ret[9])

@@ -11,8 +11,6 @@
 
 /* Digits of an instance. */
 #define INSTANCE_LENGTH 8
-/* Another serve answers in this time. */
-#define CLAIM_MS 1000
 
 bool servepast_is_mine(const struct servepast *past, const char *run)
 {
@@ -97,35 +95,9 @@ static void ask(struct servepast *past)
     (void)bus_request(past->bus, subject, NULL, text, (size_t)n, on_list, past);
 }
 
-static void on_claim(void *arg, natsMsg *message)
+void servepast_clear(struct servepast *past, struct bus *bus, const char *name,
+                     const char *instance)
 {
-    const struct servepast *past = arg;
-    const char *reply = natsMsg_GetReply(message);
-    if (reply)
-        (void)bus_publish(past->bus, reply, NULL, past->instance, strlen(past->instance));
-}
-
-int servepast_claim(struct servepast *past, struct bus *bus, const char *name, const char *instance,
-                    struct fault *fault)
-{
-    char subject[NAMES_SUBJECT_SIZE];
-    natsMsg *answer = NULL;
-    natsConnection *connection = bus_connection(bus);
     *past = (struct servepast){.bus = bus, .name = name, .instance = instance};
-    (void)snprintf(subject, sizeof(subject), "%s.serving.%s", bus_fleet(bus), name);
-    if (connection &&
-        natsConnection_RequestString(&answer, connection, subject, "", CLAIM_MS) == NATS_OK) {
-        natsMsg_Destroy(answer);
-        (void)fault_set(fault,
-                        "another fleet serve of the fleet %s is called %s and runs: give one of "
-                        "them another --name",
-                        bus_fleet(bus), name);
-        return -EBUSY;
-    }
-    return bus_watch(bus, subject, on_claim, past);
-}
-
-void servepast_clear(struct servepast *past)
-{
     ask(past);
 }

@@ -13,14 +13,10 @@ struct servepast {
     size_t n;             /* runs that were taken away */
 };
 
-/* Whether another serve that runs now has the name NAME: it would lose its jobs. Blocks for a
- * second at most; who cannot be asked counts as none. 0, or -EBUSY with FAULT. Then answers those
- * who ask in the same way: INSTANCE tells it from itself. */
-int servepast_claim(struct servepast *past, struct bus *bus, const char *name, const char *instance,
-                    struct fault *fault);
-
-/* Begins, after servepast_claim(); the rest happens in bus_dispatch(). PAST stays where it is. */
-void servepast_clear(struct servepast *past);
+/* Begins, for serve NAME, which claim_name() has found to be the only one, in its start INSTANCE;
+ * the rest happens in bus_dispatch(). PAST stays where it is; NAME and INSTANCE are borrowed. */
+void servepast_clear(struct servepast *past, struct bus *bus, const char *name,
+                     const char *instance);
 
 /* Whether RUN is one of an earlier start. */
 bool servepast_is_mine(const struct servepast *past, const char *run);

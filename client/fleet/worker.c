@@ -4,6 +4,7 @@
 #include "alone.h"
 #include "announce.h"
 #include "cancels.h"
+#include "claim.h"
 #include "commands.h"
 #include "pulls.h"
 #include "streams.h"
@@ -16,7 +17,6 @@
 
 #include <poll.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <systemd/sd-daemon.h>
 
 #define SOCKET_DEFAULT "/run/rubricd/rubricd.sock"
@@ -472,21 +472,12 @@ static int open_worker(struct worker *worker, const struct bus_options *bus,
     if (r == 0)
         r = bus_open(bus, true, &worker->bus, fault);
     if (r == 0)
+        r = claim_name(worker->bus, CLAIM_WORKER, worker->name, fault);
+    if (r == 0)
         r = benches_open(worker->bus, options->cache, options->cache_mib, &worker->benches, fault);
     if (r == 0)
         r = watch(worker);
     return r == 0 ? open_lanes(worker, options, fault) : r;
-}
-
-/* Makes a name of the host's: what may not be in a name becomes a hyphen. */
-static void name_host(char out[NAMES_RUN_MAX + 1])
-{
-    struct utsname host = {.nodename = "host"};
-    (void)uname(&host);
-    (void)snprintf(out, NAMES_RUN_MAX + 1, "%.64s", host.nodename);
-    for (char *c = out; *c; c++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c))
-            *c = '-';
 }
 
 static enum exit_status run_worker(const struct globals *globals, const void *options_,
@@ -496,7 +487,7 @@ static enum exit_status run_worker(const struct globals *globals, const void *op
     struct fault fault = FAULT_NULL;
     char host[NAMES_RUN_MAX + 1];
     struct worker worker = {.interrupt = INTERRUPT_NULL, .feeds = FEEDS_NULL};
-    name_host(host);
+    (void)claim_host(NAMES_RUN_MAX, host);
     worker.name = options->name ? options->name : host;
     int r = open_worker(&worker, &fleet_globals_of(globals)->bus, options, &fault);
     if (r < 0)

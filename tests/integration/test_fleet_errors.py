@@ -202,6 +202,22 @@ def test_a_stream_that_somebody_has_changed(fleet, tmp_path, stream, change, sai
     assert fleet.run("init", check=True).stdout.count("as it should be") == 6
 
 
+def test_two_workers_of_one_name(fleet):
+    """The second one does not start: it would hide what the first one says of itself."""
+    worker = fleet.add_host("a")
+    fleet.wait_for("a")
+    done = fleet.run("worker", "--name", "a", "--socket", fleet.daemons[0].socket)
+    assert (done.returncode, done.stderr) == (
+        3,
+        "rubricctl: another fleet worker of the fleet rubricd is called a and runs: give one of them another --name\n",
+    )
+    worker.kill()
+    worker.start()
+    with fleet.server.connect() as nats:
+        pid = worker.process.pid
+        wait_until(lambda: json.loads(nats.last("hosts", "rubricd.hosts.a"))["pid"] == pid, "the next one takes its place")
+
+
 def test_a_sealed_stream(fleet):
     """A server does not unseal a stream."""
     with fleet.server.connect() as nats:
