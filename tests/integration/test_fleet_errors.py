@@ -349,7 +349,7 @@ def test_a_server_that_asks_for_certificates(start_server, tmp_path):
     )
     done = run("init", "--server", url, "--ca", ca, "--cert", tmp_path / "good.pem", "--key", tmp_path / "good.key")
     assert done.returncode == 0, done.stderr
-    make_certificate(tmp_path, "ended", -5)
+    make_certificate(tmp_path, "ended", -1)
     done = run("init", "--server", url, "--ca", ca, "--cert", tmp_path / "ended.pem", "--key", tmp_path / "ended.key")
     assert done.returncode == 3
     assert f"it may refuse {tmp_path}/ended.pem: it has ended if `openssl x509 -noout -checkend 0 -in {tmp_path}/ended.pem`" in done.stderr
