@@ -269,7 +269,7 @@ def test_a_cancel_is_of_one_of_two_jobs_with_the_same_id(fleet, tmp_path):
     fleet.add_host("a", slots=1)
     batches = []
     for priority in (5, 0):
-        jobs = write_jobs(tmp_path / "jobs", [{**shell("j", "sleep 5; echo done"), "priority": priority}])
+        jobs = write_jobs(tmp_path / "jobs", [{**shell("j", "sleep 15; echo done"), "priority": priority}])
         batches.append(fleet.start("batch", "--run", "r", "--output", tmp_path / f"out{priority}", jobs))
         with fleet.server.connect() as nats:
             wait_until(lambda: len(nats.counts("jobs")) == len(batches), "it is queued")
@@ -290,7 +290,7 @@ def test_a_verdict_that_goes_before_its_job_has_its_turn(fleet, tmp_path):
     fleet.add_host("a", slots=1)
     jobs = tmp_path / "jobs"
     assert fleet.run("batch", "--run", "r", "--output", tmp_path / "first", write_jobs(jobs, [echo("j")])).returncode == 0
-    write_jobs(jobs, [shell("before", "sleep 3; echo before"), echo("j")])
+    write_jobs(jobs, [shell("before", "sleep 6; echo before"), echo("j")])
     batch = fleet.start("batch", "--run", "r", "-j", "1", "--output", tmp_path / "out", jobs)
     wait_for_starts(fleet, "r", "before", 1)
     with fleet.server.connect() as nats:
