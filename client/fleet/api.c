@@ -128,3 +128,10 @@ void api_direct_last(const char *fleet, enum fleet_stream stream, const char *su
 {
     api_subject("DIRECT.GET", fleet, stream, subject, ret, size);
 }
+
+size_t api_purge(const char *fleet, enum fleet_stream stream, const char *filter,
+                 char subject[API_SUBJECT_SIZE], char text[API_PURGE_SIZE])
+{
+    api_subject("STREAM.PURGE", fleet, stream, NULL, subject, API_SUBJECT_SIZE);
+    return (size_t)snprintf(text, API_PURGE_SIZE, "{\"filter\":\"%s\"}", filter);
+}

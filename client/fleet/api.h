@@ -73,3 +73,9 @@ void api_subject(const char *what, const char *fleet, enum fleet_stream stream, 
                  char *ret, size_t size);
 
 #define API_SUBJECT_SIZE (NAMES_SUBJECT_SIZE * 2)
+#define API_PURGE_SIZE (NAMES_SUBJECT_SIZE + 16)
+
+/* Writes the request that removes all messages of STREAM whose subjects match FILTER: SUBJECT and
+ * TEXT, whose length it returns. */
+size_t api_purge(const char *fleet, enum fleet_stream stream, const char *filter,
+                 char subject[API_SUBJECT_SIZE], char text[API_PURGE_SIZE]);

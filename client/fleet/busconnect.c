@@ -264,7 +264,7 @@ static const char *without_place(const char *detail)
     return end ? end + strlen("): ") : detail;
 }
 
-/* What to do when the server may have refused our certificate, or that there is none. */
+/* Writes the remedy for a server that may have refused the certificate, or may want one. */
 static void add_cert_remedy(const struct bus_options *options, char *ret, size_t size)
 {
     if (options->cert)

@@ -15,8 +15,8 @@
 #define CANCELS_MS 60000
 #define CANCELS_MAX 16384
 
-/* What a run tells the workers: "RUN QUEUE TOKEN NUMBER". Two commands of a run may have a job of
- * that id, in two queues. */
+/* A run sends this to the workers: "RUN QUEUE TOKEN NUMBER". It names the queue, because two
+ * commands of a run may have queued jobs of the same id with different priorities. */
 struct cancel {
     char run[NAMES_RUN_MAX + 1];
     char queue[NAMES_QUEUE_SIZE]; /* names_queue() */

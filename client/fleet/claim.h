@@ -16,6 +16,6 @@ enum claim_kind {
  * way, as long as BUS lives. */
 int claim_name(struct bus *bus, enum claim_kind kind, const char *name, struct fault *fault);
 
-/* Writes the first MAX bytes of this host's name, as they may stand in a name: what may not becomes
- * a hyphen. Returns the length. RET needs MAX + 1 bytes; MAX is 64 at most. */
+/* Writes the first MAX bytes of this host's name, and replaces each byte that names_check() refuses
+ * by a hyphen. Returns the length. RET needs MAX + 1 bytes; MAX is 64 at most. */
 size_t claim_host(size_t max, char *ret);

@@ -90,7 +90,7 @@ static bool on_left(void *arg, natsMsg *reply)
     _cleanup_json_ json_t *info = consumer_read(reply);
     const char *fleet = bus_fleet(all->bus);
     char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
-    char of_all[NAMES_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 16];
+    char of_all[NAMES_SUBJECT_SIZE], text[API_PURGE_SIZE];
     if (consumer_settles(info))
         return true;
     all->n_ending--;
@@ -100,10 +100,9 @@ static bool on_left(void *arg, natsMsg *reply)
     api_subject("CONSUMER.DELETE", fleet, STREAM_JOBS, name, subject, sizeof(subject));
     (void)bus_publish(all->bus, subject, NULL, "", 0);
     /* A server that was killed may have messages again whose acknowledgement it had not written. */
-    api_subject("STREAM.PURGE", fleet, STREAM_JOBS, NULL, subject, sizeof(subject));
     names_job(fleet, all->run, consumer->priority, ">", of_all);
-    int n = snprintf(text, sizeof(text), "{\"filter\":\"%s\"}", of_all);
-    (void)bus_publish(all->bus, subject, NULL, text, (size_t)n);
+    size_t n = api_purge(fleet, STREAM_JOBS, of_all, subject, text);
+    (void)bus_publish(all->bus, subject, NULL, text, n);
     consumer_wake_workers(all->bus);
     return false;
 }

@@ -498,15 +498,14 @@ static bool on_withdrawn(_unused_ void *arg, natsMsg *reply)
  * alone, makes the server (2.9) drop acknowledgements that are under way. */
 static void take_back(struct runjob *job)
 {
-    char subject[API_SUBJECT_SIZE], of_job[NAMES_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
+    char subject[API_SUBJECT_SIZE], of_job[NAMES_SUBJECT_SIZE], text[API_PURGE_SIZE];
     if (job->queued_seq > 0) {
         (void)delete_message(job, STREAM_JOBS, job->queued_seq, on_withdrawn, NULL);
         return;
     }
-    api_subject("STREAM.PURGE", bus_fleet(job->bus), STREAM_JOBS, NULL, subject, sizeof(subject));
     names_job(bus_fleet(job->bus), job->run, job->priority, job->token, of_job);
-    int n = snprintf(text, sizeof(text), "{\"filter\":\"%s\"}", of_job);
-    (void)bus_request(job->bus, subject, NULL, text, (size_t)n, on_withdrawn, NULL);
+    size_t n = api_purge(bus_fleet(job->bus), STREAM_JOBS, of_job, subject, text);
+    (void)bus_request(job->bus, subject, NULL, text, n, on_withdrawn, NULL);
 }
 
 void runjob_withdraw(struct runjob *job)

@@ -38,12 +38,10 @@ static bool on_done(_unused_ void *arg, natsMsg *reply)
 
 static void purge(const struct servepast *past, enum fleet_stream stream, const char *run)
 {
-    char subject[API_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
-    const char *fleet = bus_fleet(past->bus);
-    api_subject("STREAM.PURGE", fleet, stream, NULL, subject, sizeof(subject));
-    int n =
-        snprintf(text, sizeof(text), "{\"filter\":\"%s.%s.%s.>\"}", fleet, names_kind(stream), run);
-    (void)bus_request(past->bus, subject, NULL, text, (size_t)n, on_done, NULL);
+    char subject[API_SUBJECT_SIZE], all[NAMES_SUBJECT_SIZE], text[API_PURGE_SIZE];
+    names_of_run(bus_fleet(past->bus), stream, run, ">", all);
+    size_t n = api_purge(bus_fleet(past->bus), stream, all, subject, text);
+    (void)bus_request(past->bus, subject, NULL, text, n, on_done, NULL);
 }
 
 /* Takes CONSUMER away, and all of its run. What a worker has in hand ends, and is not heard of. */

@@ -189,11 +189,10 @@ static bool on_purged(void *arg, natsMsg *reply)
 /* Removes what STREAM has of the run. */
 static void purge(struct userrun *run, enum fleet_stream stream)
 {
-    char subject[API_SUBJECT_SIZE], all[NAMES_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
-    api_subject("STREAM.PURGE", bus_fleet(run->bus), stream, NULL, subject, sizeof(subject));
+    char subject[API_SUBJECT_SIZE], all[NAMES_SUBJECT_SIZE], text[API_PURGE_SIZE];
     names_of_run(bus_fleet(run->bus), stream, run->name, ">", all);
-    int n = snprintf(text, sizeof(text), "{\"filter\":\"%s\"}", all);
-    run->n_sweeps += bus_request(run->bus, subject, NULL, text, (size_t)n, on_purged, run) > 0;
+    size_t n = api_purge(bus_fleet(run->bus), stream, all, subject, text);
+    run->n_sweeps += bus_request(run->bus, subject, NULL, text, n, on_purged, run) > 0;
 }
 
 void userrun_leave(struct userrun *run)

@@ -79,17 +79,17 @@ class Restarted:
 def test_a_batch_begins_although_the_hosts_cannot_be_read_at_once(fleet, tmp_path):
     """The server does not answer what it does not permit, as it does not while the stream has no leader."""
     fleet.add_host("a")
-    denied = ', permissions { publish { allow: ">", deny: "$JS.API.STREAM.MSG.GET.rubricd-hosts" } }'
-    user = 'user: "ci", password: "x"'
-    for rule in (denied, ""):
-        fleet.server.lines = [f"authorization {{ users: [ {{ {user}{rule} }} ] }}", 'no_auth_user: "ci"']
+
+    def permit(rule):
+        fleet.server.lines = [f'authorization {{ users: [ {{ user: "ci", password: "x"{rule} }} ] }}', 'no_auth_user: "ci"']
         fleet.server.write_config()
-        if rule:
-            fleet.server.stop()
-            fleet.server.start()
-            jobs = write_jobs(tmp_path / "jobs", [echo("j")])
-            batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
-            assert batch.stderr.readline() == "rubricctl: cannot read the stream rubricd-hosts: Timeout; trying again\n"
+
+    permit(', permissions { publish { allow: ">", deny: "$JS.API.STREAM.MSG.GET.rubricd-hosts" } }')
+    fleet.server.stop()
+    fleet.server.start()
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", write_jobs(tmp_path / "jobs", [echo("j")]))
+    assert batch.stderr.readline() == "rubricctl: cannot read the stream rubricd-hosts: Timeout; trying again\n"
+    permit("")
     fleet.server.process.send_signal(signal.SIGHUP)
     assert batch.wait(DEADLINE) == 0, batch.stderr.read()
     assert read_results(tmp_path / "out")["j"]["stdout"] == "j\n"
