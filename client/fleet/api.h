@@ -72,8 +72,7 @@ void api_direct_last(const char *fleet, enum fleet_stream stream, const char *su
 void api_subject(const char *what, const char *fleet, enum fleet_stream stream, const char *more,
                  char *ret, size_t size);
 
-#define API_SUBJECT_SIZE (NAMES_SUBJECT_SIZE * 2)
-#define API_PURGE_SIZE (NAMES_SUBJECT_SIZE + 16)
+enum { API_SUBJECT_SIZE = NAMES_SUBJECT_SIZE * 2, API_PURGE_SIZE = NAMES_SUBJECT_SIZE + 16 };
 
 /* Writes the request that removes all messages of STREAM whose subjects match FILTER: SUBJECT and
  * TEXT, whose length it returns. */
