@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* A job is sent again at once so often because the daemon has dropped its tests; then after a
- * while, as after any error. */
+/* How often a job is sent again at once when the daemon has dropped its tests. After that it waits,
+ * as after any error. */
 #define TIMES_LOST_MAX 3
 /* Bytes of a job's name in the summary, with the NUL. */
 #define JOB_NAME_MAX 512

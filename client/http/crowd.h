@@ -3,8 +3,8 @@
 /* Which connections there may be where clients have tokens.
  *
  * Theory of operation. A connection is a stranger until it has shown a token. Strangers are cheap
- * to make, so they never keep anybody out: where there are as many connections as there may be, or
- * as one address may have strangers, the oldest stranger goes. A fourth of the connections is for
+ * to make, so they never keep anybody out: when all connections are taken, or an address has its
+ * maximum of strangers, the oldest stranger is closed. A quarter of the connections is kept for
  * strangers, as each client begins as one. Of the rest a token may have three times as many as are
  * free. Without tokens nobody is a stranger, and libmicrohttpd counts. */
 

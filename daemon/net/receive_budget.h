@@ -9,9 +9,10 @@
  * user, so that one who comes later always finds some. What gets no more waits in line, unread.
  *
  * If all frames waited for each other's memory, they would wait for ever. So one share at a time,
- * the guest, may receive its whole frame, even beyond the budget. Of those that wait, one of the
- * user who has least is the next. And while a share waits, those that send too little lose their
- * shares, one after the other, and so does a guest that takes long: `lost` is called for them.
+ * the guest, may receive its whole frame, even beyond the budget. The next guest is one of
+ * those that wait, of the user who has received least. And while a share waits, those that send too
+ * little lose their shares, one after the other, and so does a guest that takes long: `lost` is
+ * called for them.
  *
  * Invariants: `reserved` is the sum of all shares, and a user's `received` that of the user's
  * shares; a share is in `waiting` exactly while is_waiting, and in `holders` exactly while it has

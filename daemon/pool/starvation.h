@@ -13,8 +13,8 @@
  * For a job that does nothing but compute this is LIMIT * (run + wait) / run. Time that it sleeps
  * counts against it as ever.
  *
- * Of some time it may not be known what ran: processes ended then whose CPU time no account shows.
- * The job may have had all CPUs, so it has lost nothing of that time.
+ * For some intervals nobody knows what ran, because a process ended whose CPU time was not
+ * accounted for. The job may have used all CPUs then, so such an interval never counts as lost.
  *
  * A job cannot make itself starve. Threads that wait for each other's CPU time leave no CPU idle:
  * what they wait counts only as far as the job's CPUs were not running the job itself. In any case

@@ -2,12 +2,14 @@
 #pragma once
 /* The room: the event loop and everything on it. supervisor.c sets up, stops and tears down;
  * state.h has what the other files share; requests.c serves clients and admits jobs; sessions.c
- * opens and ends sessions; dispatch.c takes a job from its launch to its answer; reload.c replaces
- * the configuration; notify.c tells the service manager how the daemon is doing, and service.c
- * speaks the manager's protocols.
+ * opens and ends sessions, and terminals.c takes what their clients type; dispatch.c takes a job
+ * from its launch to its answer; rubrics.c looks for digests of rubrics meanwhile; reload.c
+ * replaces the configuration; relieve.c drops clients that read nothing when memory is short;
+ * notify.c tells the service manager how the daemon is doing, and service.c speaks the manager's
+ * protocols.
  *
  * May include every other room of the daemon; daemon/main.c alone includes it. Within the room
- * supervisor.c includes all files, and no other file includes supervisor.h.
+ * supervisor.c is on top: no other file includes supervisor.h.
  *
  * Theory of operation: one thread runs everything on one event loop. A callback that changes what
  * may run or be read next does not act on it, because it may be deep inside another object's
