@@ -300,7 +300,7 @@ class Copy:
     def run_integration(self, room, *options):
         row = self.table.get(room, {})
         left_out = [f"--deselect={name}" for name in self.checked.get(f"integration {room}", {}).get("left out", [])]
-        files = [f"tests/integration/{name}" for name in [*row.get("tests", []), *row.get("mutants", [])]]
+        files = [f"tests/integration/{name}" for name in [*row.get("tests", []), *row.get("more", [])]]
         command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile",
                    "-m", "not alone and not long", *options, *left_out, *files]  # fmt: skip
         return self.timed(f"integration {room}", command, RUBRICD_BUILD=str(self.build))

@@ -240,8 +240,10 @@ def test_every_room_has_tests():
     rooms = tomllib.loads((ROOT / "tests" / "rooms.toml").read_text())
     assert set(rooms) == {*check_includes.ROOMS, "daemon/checker"}
     for room in rooms.values():
-        assert room["tests"]
-        assert all((ROOT / "tests" / "integration" / name).exists() for name in room["tests"])
+        assert room["tests"] and set(room) <= {"tests", "more"}
+        names = [*room["tests"], *room.get("more", [])]
+        assert all((ROOT / "tests" / "integration" / name).exists() for name in names)
+        assert len(names) == len(set(names))
 
 
 def test_an_unknown_room_is_reported_with_the_known_ones():
