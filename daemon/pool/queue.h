@@ -5,8 +5,8 @@
  * connection. Jobs that have begun, and gave their slot back to let others have a turn, go before
  * those of their connection that have not. Every operation is O(1). Pure.
  *
- * What a job keeps while it waits for its next turn takes memory and descriptors. So there is a
- * bound for each user: QUEUE_BEGUN_MAX such jobs, or QUEUE_BEGUN_BYTES of theirs. A user who has
+ * A job that waits for its next turn keeps memory and descriptors. So the queue bounds such jobs of
+ * each user: QUEUE_BEGUN_MAX of them, or QUEUE_BEGUN_BYTES that they keep. A user who has
  * reached it begins no other job. All turns of that user go to the connection whose job came back
  * last, until that job has ended. Meanwhile the user's jobs give their slots back to other users
  * alone.
