@@ -113,6 +113,7 @@ struct config {
     /* [warm] */
     enum config_warm warm;
     struct string_list warm_modules; /* that the waiting interpreters have loaded */
+    uint64_t warm_classes;           /* bytes for what they have loaded for single task classes */
 };
 
 #define CONFIG_NULL    \

@@ -102,6 +102,7 @@ static const struct config_key keys[] = {
     {"warm", "use", &type_warm, FIELD(warm), {0, CONFIG_WARM_YES}, "auto"},
     {"warm", "modules", &type_modules, FIELD(warm_modules), {0, 60},
      "json re math collections dataclasses typing datetime random"},
+    {"warm", "classes", &type_size, FIELD(warm_classes), {0, TIB}, "1G"},
 };
 /* clang-format on */
 

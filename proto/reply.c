@@ -195,21 +195,21 @@ static void print_files(struct printer *printer, const struct reply_files *files
     printer_boolean(printer, files->are_complete);
 }
 
-/* Prints the fields that only some kinds of job have. */
-/* Says which rubric graded, or why that is not known. */
-static void print_rubric_digest(struct printer *printer, const struct reply_result *result)
+/* Prints the digest NAME, or null in its place and the reason WHY_NOT. */
+static void print_digest(struct printer *printer, const char *name, const char *digest,
+                         const char *name_of_reason, const char *why_not)
 {
-    name_word(printer, "rubric_digest", result->rubric_digest);
-    if (!result->no_rubric_digest)
+    name_word(printer, name, digest);
+    if (!why_not)
         return;
-    _cleanup_json_ json_t *why =
-        json_text(result->no_rubric_digest, strlen(result->no_rubric_digest));
-    printer_name(printer, "rubric_digest");
+    _cleanup_json_ json_t *why = json_text(why_not, strlen(why_not));
+    printer_name(printer, name);
     printer_word(printer, "null");
-    printer_name(printer, "no_rubric_digest");
+    printer_name(printer, name_of_reason);
     printer_value(printer, why);
 }
 
+/* Prints the fields that only some kinds of job have. */
 static void print_optional(struct printer *printer, const struct reply_result *result)
 {
     name_word(printer, "reason", result->reason);
@@ -219,7 +219,9 @@ static void print_optional(struct printer *printer, const struct reply_result *r
     name_word(printer, "verdict", result->verdict);
     name_word(printer, "mode", result->mode);
     name_word(printer, "interpreter", result->interpreter);
-    print_rubric_digest(printer, result);
+    print_digest(printer, "rubric_digest", result->rubric_digest, "no_rubric_digest",
+                 result->no_rubric_digest);
+    print_digest(printer, "warm_class", result->warm_class, "no_warm_class", result->no_warm_class);
     name_value(printer, "assertions", result->assertions);
     name_value(printer, "transcript", result->transcript);
     name_value(printer, "language", result->language);

@@ -96,6 +96,8 @@ struct reply_result {
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const char *rubric_digest;        /* 64 digits; NULL: none */
     const char *no_rubric_digest;     /* why there is none; NULL: there is one, or no rubric ran */
+    const char *warm_class;           /* 64 digits; NULL: nothing was loaded ahead */
+    const char *no_warm_class;        /* why, not empty; NULL: it was, or was not wanted */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
     const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
     const json_t *language;           /* {name, ...}, borrowed; NULL: this kind has none */

@@ -71,11 +71,12 @@ static int check_list(const json_t *list, const char *name, json_t *seen, struct
 
 static int check_lists(const char *path, json_t *unseen, struct fault *fault)
 {
-    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, FIELDS };
+    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, WARM, FIELDS };
     static const struct field table[FIELDS] = {
         [BREAKDOWN_KEYS] = {"breakdown_keys", FIELD_ARRAY, FIELD_NULLABLE},
         [FAILURE_MODES] = {"failure_modes", FIELD_ARRAY, FIELD_NULLABLE},
         [DESCRIPTION] = {"description", FIELD_STRING, FIELD_NULLABLE},
+        [WARM] = {"warm", FIELD_OBJECT, FIELD_NULLABLE},
     };
     const json_t *values[FIELDS];
     _cleanup_bytes_ struct bytes text = BYTES_NULL;

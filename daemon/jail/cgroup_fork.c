@@ -3,9 +3,12 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 static pid_t fork_where_we_are(uint64_t flags, int *ret_pidfd)
@@ -38,8 +41,22 @@ pid_t cgroup_fork(int leaf_fd, uint64_t flags, uint64_t pass, int *ret_pidfd, bo
     return pid;
 }
 
-int cgroup_enter(int leaf_fd)
+static int write_procs(int leaf_fd, const char *pid)
 {
     _cleanup_close_ int fd = openat(leaf_fd, "cgroup.procs", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 || write(fd, "0", 1) != 1 ? -errno : 0;
+    ssize_t n = (ssize_t)strlen(pid);
+    return fd < 0 || write(fd, pid, (size_t)n) != n ? -errno : 0;
+}
+
+int cgroup_enter(int leaf_fd)
+{
+    return write_procs(leaf_fd, "0");
+}
+
+int cgroup_move(int leaf_fd, pid_t pid)
+{
+    char text[16];
+    assert(pid > 1); /* the kernel would take 0 for the jail itself */
+    (void)snprintf(text, sizeof(text), "%d", (int)pid);
+    return write_procs(leaf_fd, text);
 }

@@ -26,5 +26,8 @@
  * Returns the pid, 0 in the child, or a negative errno. */
 pid_t cgroup_fork(int leaf_fd, uint64_t flags, uint64_t pass, int *ret_pidfd, bool *ret_must_enter);
 
+/* Moves PID, a child that has one thread, to the leaf. 0 or a negative errno. */
+int cgroup_move(int leaf_fd, pid_t pid);
+
 /* Moves this process, which must have one thread, to the leaf. 0 or a negative errno. */
 int cgroup_enter(int leaf_fd);

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -107,18 +108,30 @@ int children_reap(pid_t pid, struct children_usage *usage)
 
 /* Reaps all dead children. Returns whether any child is left. Without __WALL in OPTIONS, neither
  * sees one that was cloned without an exit signal. */
-static bool reap_dead(int options, pid_t twin, struct children_usage *usage)
+static bool reap_dead(int options, pid_t spared, struct children_usage *usage)
 {
     for (;;) {
         struct rusage of_one = {0};
         pid_t pid = wait4(-1, NULL, WNOHANG | options, &of_one);
-        if (pid > 0 && pid != twin)
+        if (pid > 0 && pid != spared)
             add(usage, &of_one);
         else if (pid > 0)
             continue;
         else if (pid == 0 || errno != EINTR)
             return pid == 0;
     }
+}
+
+pid_t children_fork_quietly(uint64_t flags, uint64_t pass, int *ret_pidfd)
+{
+    int pidfd = -1;
+    struct clone_args args = {.flags = flags | CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0, 0, 0, pass);
+    if (pid < 0 && errno == ENOSYS) /* see cgroup_fork() */
+        pid = (pid_t)syscall(SYS_clone, flags | CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
+    if (pid > 0)
+        *ret_pidfd = pidfd;
+    return pid < 0 ? -errno : pid;
 }
 
 static bool kill_children(struct children_usage *usage)
@@ -128,12 +141,13 @@ static bool kill_children(struct children_usage *usage)
     return kill_but(NULL, 0, usage) >= 0;
 }
 
-bool children_kill_all(unsigned deadline_ms, pid_t twin, struct children_usage *usage)
+bool children_kill_all(unsigned deadline_ms, pid_t spared, struct children_usage *usage)
 {
     uint64_t deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
-    /* The twin alone is no reason to kill anything. Where there is another reason, the twin goes
-     * with the rest: kill(-1) outruns processes that fork, and spares none. */
-    for (int options = 0; reap_dead(options, twin, usage); options = __WALL) {
+    /* What is spared is no reason to kill anything. Where there is another reason, it goes with the
+     * rest: kill(-1) outruns processes that fork, and spares none. */
+    for (int options = spared > 0 ? 0 : __WALL; reap_dead(options, spared, usage);
+         options = __WALL) {
         if (!kill_children(usage) || clock_now_ns() >= deadline_ns)
             return false;
         /* Killed processes take some time to die. */

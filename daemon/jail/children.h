@@ -9,6 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Forks, with FLAGS for clone3() (CLONE_NEWNS, ...), a child without an exit signal: so the jail
+ * finds out by one call that a job has left no process (children_kill_all()). PASS takes the jail
+ * through its filter (mounts.h). Returns the pid, 0 in the child, or a negative errno. The parent
+ * owns *ret_pidfd. */
+pid_t children_fork_quietly(uint64_t flags, uint64_t pass, int *ret_pidfd);
+
 /* Sends SIGKILL to every child of this process but the N in KEEP, and reaps those that are already
  * dead. The raw pid is safe: the kernel does not reuse the pid of an unreaped child. Returns how
  * many were found, or a negative errno if /proc cannot be read. */
@@ -29,8 +35,8 @@ uint64_t children_cpu_us(pid_t pid);
 int children_reap(pid_t pid, struct children_usage *usage);
 
 /* Kills and reaps children until none is left, and adds their usage to *usage. As process 1 of a
- * pid namespace, kills everything in it. TWIN (0: none) is a child that was cloned without an exit
- * signal: it is spared if it is the only child and killed with the others otherwise, and its usage
- * is never added. Returns false if some are left after DEADLINE_MS, for example one in
+ * pid namespace, kills everything in it. SPARED (0: none) is a child that was forked quietly: it is
+ * spared if all other children were, too, and killed with the others otherwise, and its usage is
+ * never added. Returns false if some are left after DEADLINE_MS, for example one in
  * uninterruptible sleep. */
-bool children_kill_all(unsigned deadline_ms, pid_t twin, struct children_usage *usage);
+bool children_kill_all(unsigned deadline_ms, pid_t spared, struct children_usage *usage);

@@ -296,14 +296,23 @@ void enclosure_restart_pids(const struct enclosure *c, enum enclosure_pids from)
         (void)!pwrite(c->last_pid, text, (size_t)n, 0);
 }
 
+bool enclosure_guards_signals(const struct enclosure *c)
+{
+    return layer_in(c->layers, LAYER_LANDLOCK) &&
+           landlock_handled(c->landlock_version, true, true).scopes != 0;
+}
+
+unsigned enclosure_counted(const struct enclosure *c, unsigned processes)
+{
+    return layer_in(c->layers, LAYER_OWN_UID) ? 0 : processes;
+}
+
 bool enclosure_guards_twin(const struct enclosure *c)
 {
-    bool signals = layer_in(c->layers, LAYER_LANDLOCK) &&
-                   landlock_handled(c->landlock_version, true, true).scopes != 0;
     /* Where jobs have a pid namespace, the filter goes by pids. */
     bool limits = layer_in(c->layers, LAYER_SECCOMP) &&
                   (c->last_pid >= 0 || !layer_in(c->layers, LAYER_PID_NAMESPACE));
-    return layer_in(c->layers, LAYER_OWN_UID) || (signals && limits);
+    return layer_in(c->layers, LAYER_OWN_UID) || (enclosure_guards_signals(c) && limits);
 }
 
 rlim_t enclosure_limit_account(struct enclosure *c, const struct link_job *request)

@@ -72,6 +72,12 @@ void enclosure_restart_pids(const struct enclosure *enclosure, enum enclosure_pi
  * in any case. */
 bool enclosure_guards_twin(const struct enclosure *enclosure);
 
+/* Whether Landlock keeps jobs from signalling processes that are no part of them. */
+bool enclosure_guards_signals(const struct enclosure *enclosure);
+
+/* How many of the PROCESSES that have the jail's identity count against the limit of a job. */
+unsigned enclosure_counted(const struct enclosure *enclosure, unsigned processes);
+
 /* Returns the RLIMIT_NPROC of a job that no user namespace counts apart; RLIM_INFINITY if there is
  * none, as its cgroup counts or nothing is to be limited. May fork (account.h). */
 rlim_t enclosure_limit_account(struct enclosure *enclosure, const struct link_job *request);

@@ -33,6 +33,13 @@ struct jail_interpreter {
      * learnt. */
     bool (*takes)(char *const *argv, char *const *envp, bool is_pair);
 
+    /* Loads, in a template (template.h), what the jobs of a class have in common: PARTS, as link.h
+     * says. ARGV and ENVP are those of all of them. Fills *RET. */
+    void (*load)(char *const *argv, char *const *envp, char *const *parts, struct link_loaded *ret);
+
+    /* Runs, in a fork of the template, the script of the ARGV that load() was given. */
+    __attribute__((noreturn)) void (*run_loaded)(void);
+
     /* Runs ARGV, for which takes() returned true, and ends the process as the program would. */
     __attribute__((noreturn)) void (*run)(char *const *argv);
 };

@@ -26,17 +26,10 @@
 #include "jail.h"
 #include "children.h"
 #include "collect.h"
-#include "enclosure.h"
-#include "idmap.h"
-#include "joined.h"
-#include "kept.h"
-#include "link.h"
-#include "looks.h"
+#include "jailed.h"
 #include "run_delay.h"
 #include "setup.h"
-#include "start.h"
-#include "tree_time.h"
-#include "twin.h"
+#include "spawn.h"
 #include "zygote.h"
 
 #include "daemon/base/clock.h"
@@ -49,200 +42,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Time that a killed process tree has to die before the jail gives up on it. */
-#define TREE_KILL_MS 5000
-
-struct jail {
-    int link;
-    struct enclosure enclosure;
-    struct rlimit ceilings[RLIM_NLIMITS];
-    char *strings;            /* the current job's; LINK_STRINGS_MAX bytes */
-    struct lockdown lockdown; /* the current job's */
-    struct start start;
-    struct twin twin;
-    struct kept kept; /* of a session, whose commands are its jobs */
-};
-
-struct jailed_job {
-    uint64_t number;
-    pid_t pid;
-    int pidfd;
-    uint64_t started_ns;
-    bool warm;
-    struct link_lists lists;
-    struct twin_ends ends; /* of the wire, until the program has them */
-    struct joined joined;
-    struct looks looks;
-    int collected; /* where its files are collected; -1: it has none to collect */
-    uint64_t collect_max;
-    bool is_command; /* of a session */
-};
-
-/* Writes the files of the job's programs into their work directories. */
-static int unpack(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
-{
-    const bool is_joined = request->is_joined == 1;
-    bool has_files = request->candidate_argc == 0 || is_joined; /* otherwise they are the code */
-    int files = has_files ? fds[LINK_FILES] : -1, cwd = -1;
-    if (files < 0 && fds[LINK_PREPARED] < 0 && !is_joined)
-        return 0;
-    int r = 0;
-    if (is_joined)
-        r = work_begin_candidate(&jail->enclosure.work, request->job_no,
-                                 request->candidate_limits.of[LIMIT_DISK], &cwd);
-    /* They belong to the job, whose uid may be another than the jail's. */
-    if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
-        (void)setfsuid(IDMAP_JOB);
-    if (r == 0)
-        r = work_unpack(jail->lockdown.cwd, files, fds[LINK_PREPARED]);
-    if (r == 0 && is_joined)
-        r = work_unpack(cwd, fds[LINK_CANDIDATE_FILES], fds[LINK_CANDIDATE_PREPARED]);
-    (void)setfsuid(geteuid());
-    return r;
-}
-
-/* Performs the part of a job's set-up that precedes the fork. *ret_stage says how far it came. */
-static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
-                   struct jailed_job *job, int *ret_ruleset, enum link_stage *ret_stage)
-{
-    struct enclosure *enclosure = &jail->enclosure;
-    struct lockdown *lockdown = &jail->lockdown;
-    *ret_stage = LINK_STAGE_EXEC;
-    int r = link_split_job(request, jail->strings, &job->lists);
-    if (r < 0)
-        return r;
-    r = enclosure_show(enclosure, request, &job->lists, ret_stage);
-    if (r < 0)
-        return r;
-    *ret_stage = LINK_STAGE_DIRECTORY;
-    const struct limits *limits = request->is_joined == 1 ? &request->own_limits : &request->limits;
-    r = request->act == LINK_RUN
-            ? work_begin(&enclosure->work, request->job_no, limits->of[LIMIT_DISK], &lockdown->cwd)
-            : kept_begin(&jail->kept, enclosure, request, fds[LINK_CGROUP], &lockdown->cwd);
-    if (r < 0)
-        return r;
-    *ret_stage = LINK_STAGE_FILES;
-    r = unpack(jail, request, fds);
-    if (r < 0)
-        return r;
-    *ret_stage = LINK_STAGE_LANDLOCK;
-    r = enclosure_make_ruleset(enclosure, &job->lists, lockdown->cwd, ret_ruleset);
-    *lockdown = (struct lockdown){
-        .layers = enclosure->layers,
-        .cwd = lockdown->cwd,
-        .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
-        .fd_count = LINK_STANDARD_FDS,
-        .processes = twin_is_alive(&jail->twin) ? 2 : 1,
-        .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : enclosure->ruleset,
-        .own_cgroup = fds[LINK_CGROUP] >= 0,
-        .enter_cgroup = -1,
-        .pass = enclosure->pass,
-        .gives_up_pass = enclosure->gives_up_pass,
-        .cgroup_counts = request->cgroup_counts,
-        .account_limit = enclosure_limit_account(enclosure, request),
-        .has_terminal = request->has_terminal == 1,
-        .any_address_space = request->any_address_space == 1,
-        .any_stack = request->any_stack == 1,
-        .limits = limits,
-        .ceilings = jail->ceilings,
-        .argv = job->lists.argv,
-        .envp = job->lists.envp,
-        .script = job->lists.bench ? job->lists.argv[request->argc - 1] : NULL,
-        .readable = job->lists.readable,
-        .act = (enum link_act)request->act,
-        .is_in_domain = jail->kept.shares_domain,
-        .directory = job->lists.cwd,
-        .file_mode = (mode_t)request->file_mode,
-        .appends = request->appends == 1,
-    };
-    return r;
-}
-
-/* Makes the twin for the candidate of a pair. */
-static int make_twin(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
-{
-    const struct jail_interpreter *interpreter = jail->start.interpreter;
-    const struct twin_parts parts = {&jail->enclosure, &jail->start, jail->ceilings, jail->strings};
-    if (request->candidate_argc == 0)
-        return request->is_joined == 1 ? -EPROTO : 0;
-    if (request->is_joined == 1)
-        return twin_make(&jail->twin, &parts, true, fds);
-    if (fds[LINK_CODE] < 0)
-        return -EPROTO;
-    if (interpreter)
-        interpreter->learn(fds[LINK_CODE]);
-    return twin_make(&jail->twin, &parts, false, fds);
-}
-
-/* Has the twin start the candidate of a pair, and gives the job's process its ends of the pipes. */
-static int begin_candidate(struct jail *jail, const struct link_job *request,
-                           const int fds[LINK_JOB_FDS], struct jailed_job *job)
-{
-    if (request->candidate_argc == 0)
-        return 0;
-    int r = twin_begin(&jail->twin, request, jail->strings, fds, &job->ends);
-    if (request->is_joined == 1) {
-        jail->lockdown.fds[STDIN_FILENO] = job->ends.wire_read;
-        jail->lockdown.fds[STDOUT_FILENO] = job->ends.wire_write;
-        joined_begin(&job->joined, &job->ends);
-        return r;
-    }
-    jail->lockdown.fds[LINK_PAIR_READ] = job->ends.wire_read;
-    jail->lockdown.fds[LINK_PAIR_WRITE] = job->ends.wire_write;
-    jail->lockdown.fds[LINK_PAIR_STATUS] = job->ends.status;
-    jail->lockdown.fds[LINK_PAIR_CODE] = fds[LINK_CODE];
-    jail->lockdown.fd_count = LINK_PAIR_FDS;
-    return r;
-}
-
-/* Begins to look for processes of JOB that end, if no control group counts their CPU time. It takes
- * a /proc of their own. Of a session, whose commands are no jobs of their own, none is looked for:
- * their deadlines do not move. */
-static void watch_ends(const struct jail *jail, const int fds[LINK_JOB_FDS], struct jailed_job *job)
-{
-    const struct enclosure *enclosure = &jail->enclosure;
-    if (job->is_command || fds[LINK_CGROUP] >= 0 || enclosure->view.proc < 0 ||
-        !layer_in(enclosure->layers, LAYER_PID_NAMESPACE))
-        return;
-    /* Nothing lives but the jail and its twin. */
-    int64_t last_pid = enclosure->last_pid >= 0 ? (int64_t)ENCLOSURE_PIDS_OF_JOB - 1 : -1;
-    tree_known_begin(&job->looks.known, clock_now_ns(), last_pid, jail->twin.pid > 0 ? 2 : 1);
-}
-
-/* Starts the job's process. Returns false and sets *ret_error if that fails. */
-static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
-                  struct jailed_job *job, struct lockdown_error *ret_error)
-{
-    enum link_stage stage = LINK_STAGE_TWIN;
-    _cleanup_close_ int ruleset = -1;
-    int r = make_twin(jail, request, fds);
-    if (r == 0)
-        r = prepare(jail, request, fds, job, &ruleset, &stage);
-    if (r == 0 && !jail->kept.is_on)
-        enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
-    if (r == 0)
-        watch_ends(jail, fds, job);
-    if (r == 0 && (r = begin_candidate(jail, request, fds, job)) < 0)
-        stage = LINK_STAGE_TWIN;
-    if (r < 0) {
-        *ret_error = (struct lockdown_error){stage, -r};
-        return false;
-    }
-    job->started_ns = clock_now_ns();
-    job->pid =
-        start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
-    twin_ends_close(&job->ends);
-    if (job->pid < 0)
-        *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -job->pid};
-    return job->pid > 0;
-}
 
 /* Waits for the program's end, for LINK_SHORT_MS or the job's wall-clock limit, whichever is
  * shorter. Returns whether it ended. */
@@ -280,12 +84,12 @@ static bool answer_question(struct jail *jail, struct jailed_job *job, uint64_t 
     if (job_no != job->number)
         return true;
     uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
-    const struct tree_time_except twin = twin_except(&jail->twin);
+    const struct tree_time_except except = jailed_except(jail);
     struct tree_known *known = &job->looks.known;
     int proc = jail->enclosure.view.proc;
-    if (tree_time_read_settled(proc, elapsed_ns, twin, &time) == 0) {
+    if (tree_time_read_settled(proc, elapsed_ns, except, &time) == 0) {
         if (known->is_on) /* what the first candidate waited is known, too */
-            notice.unknown_ms = tree_known_tell(known, proc, twin, &time);
+            notice.unknown_ms = tree_known_tell(known, proc, except, &time);
         else
             time.wait_ns += jail->twin.first_delay_ns;
         notice.cpu_us = time.run_ns / 1000;
@@ -336,7 +140,7 @@ static int look_at_limits(const struct jail *jail, struct jailed_job *job, struc
 {
     bool took_too_much = job->looks.took_too_much;
     int ms = looks_take(&job->looks, &jail->enclosure.work, jail->enclosure.view.proc,
-                        twin_except(&jail->twin), until, count);
+                        jailed_except(jail), until, count);
     if (job->looks.took_too_much && !took_too_much) {
         if (job->is_command)
             kept_stop_all();
@@ -432,7 +236,12 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
                                    .max_rss_bytes = notice->max_rss_bytes};
     bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns, &notice->candidate);
     if (layer_in(enclosure->layers, LAYER_TREE_KILL))
-        killed = children_kill_all(TREE_KILL_MS, jail->twin.pid, &usage) && killed;
+        killed = children_kill_all(TREE_KILL_MS, jailed_except(jail).pid, &usage) && killed;
+    /* A process beside the template may have been forked as quietly. */
+    if (jail->template.pid > 0 && !template_is_alone(&jail->template, enclosure)) {
+        template_dismiss(&jail->template);
+        killed = children_kill_all(TREE_KILL_MS, 0, &usage) && killed;
+    }
     if (!enclosure_guards_twin(enclosure))
         twin_dismiss(&jail->twin);
     if (!killed)
@@ -453,7 +262,9 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);
-    int left = killed ? enclosure_check_sockets(enclosure, twin_sockets(&jail->twin)) : 0;
+    int left = killed ? enclosure_check_sockets(enclosure, twin_sockets(&jail->twin) +
+                                                               template_sockets(&jail->template))
+                      : 0;
     if (left < 0)
         complain("a job holds sockets, of which no process is left", -left);
     return killed && r == 0 && hidden == 0 && left == 0;
@@ -505,7 +316,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
                              .is_command = request->act != LINK_RUN,
                              .collected = -1};
     struct lockdown_error error = {0};
-    bool over = false, started = spawn(jail, request, fds, &job, &error);
+    bool over = false, started = spawn_job(jail, request, fds, &job, &error);
     _cleanup_close_ int collected = TAKE_FD(fds[LINK_COLLECTED]);
     if (bounds_memory(jail, request))
         jail->kept.memory_bytes = job.looks.memory_bytes = request->limits.of[LIMIT_MEMORY];
@@ -527,6 +338,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     notice.pid = job.pid;
     notice.started_ns = job.started_ns;
     notice.warm = job.warm;
+    notice.of_class = job.of_class;
     _cleanup_close_ int pidfd = job.pidfd;
     bool wanted = over || link_send_notice(jail->link, &notice, pidfd) == 0;
     wanted = see_to_end(jail, &job, over, &notice) && wanted;
@@ -555,7 +367,8 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     }
     /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
-    static struct jail jail = {.link = LINK_FD, .strings = strings, .twin = TWIN_NULL};
+    static struct jail jail = {
+        .link = LINK_FD, .strings = strings, .twin = TWIN_NULL, .template = TEMPLATE_NULL};
     char *directory = argv[1];
     lockdown_prepare(jail.ceilings);
     if (is_copy) {

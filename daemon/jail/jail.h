@@ -13,6 +13,8 @@
  * A jail with an interpreter is executed and starts it itself, or is a copy of the zygote
  * (zygote.h), where it has been started already.
  *
+ * Jobs of a class that has something loaded ahead are forks of the class's template (template.h).
+ *
  * Invariants:
  *  - The jail has one thread and runs one job at a time. A job that arrives meanwhile is handed
  *    back.
@@ -20,14 +22,15 @@
  *  - Nothing between fork and execve allocates or logs; a failure there leaves by shared memory.
  *  - A candidate and the program that judges it share the wire, the working directory and nothing
  *    else that one of them could change.
+ *  - No process of a class of jobs lives while a job of another class, or of none, runs.
  *  - No process, file or mount of a job survives the notice that the job has ended, unless that
  *    notice says `leftover`; then the jail exits.
  *  - The jail wipes all data of a job (strings, file names, paths) from memory before the next job,
  *    which may be a copy of this process.
  *
- * Start reading at jail.c. enclosure.c is what a jail does to itself, lockdown.c what happens to
- * each job, view.c what a job sees of the host's files, work.c where it may write, link.h how jail
- * and daemon talk, twin.c the jail in the jail. */
+ * Start reading at jail.c and spawn.c. enclosure.c is what a jail does to itself, lockdown.c what
+ * happens to each job, view.c what a job sees of the host's files, work.c where it may write,
+ * link.h how jail and daemon talk, twin.c the jail in the jail. */
 
 #include "interpreter.h"
 

@@ -291,7 +291,8 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
         split(&at, end, job->candidate_argc, ret->candidate) < 0 ||
         split(&at, end, job->collect_count, ret->collect) < 0 ||
         split(&at, end, job->candidate_envc, ret->candidate_envp) < 0 ||
-        split(&at, end, job->has_cwd, cwd) < 0 || at != end)
+        split(&at, end, job->has_cwd, cwd) < 0 ||
+        split(&at, end, job->class_count, ret->class_parts) < 0 || at != end)
         return -EPROTO;
     ret->bench = bench[0];
     ret->cwd = cwd[0];

@@ -34,6 +34,25 @@
  * waking the supervisor once more would cost as much as many programs do. */
 #define LINK_SHORT_MS 8
 
+/* Characters of the key of a class, a SHA-256, with its NUL. */
+#define LINK_CLASS_KEY_SIZE 65
+
+/* Time that a template has to load what its class has in common. The supervisor waits so much
+ * longer for a job of a class to start. */
+#define LINK_LOAD_MS 10000
+
+/* Characters of a reason for people, with its NUL. */
+#define LINK_WHY_SIZE 160
+
+/* What the template of a class has loaded (template.h). */
+struct link_loaded {
+    int32_t error;                    /* EINVAL: it cannot load this; another positive errno: it
+                                         has not loaded it; `why` says the reason */
+    char digest[LINK_CLASS_KEY_SIZE]; /* SHA-256 of what was loaded, in hexadecimal digits */
+    char why[LINK_WHY_SIZE];
+    uint64_t bytes; /* memory that the template takes */
+};
+
 /* Bytes of the path of a Unix socket, with its NUL. */
 #define LINK_IDMAP_MAX 108
 
@@ -65,7 +84,13 @@ struct link_setup_lists {
 
 /* A job. Strings follow, each with its NUL: arguments, environment, the bench (one or none),
  * readable paths, the arguments of a candidate, patterns of the files to collect, the
- * environment of a candidate that is joined, and the directory of a command (one or none).
+ * environment of a candidate that is joined, the directory of a command (one or none), and the
+ * class (none, or its key and what to load).
+ *
+ * A job of a class is a script that runs in a fork of the class's template (template.h), if there
+ * can be one. The key stands for all that decides about a template: what is loaded, the files that
+ * it comes from, where they are seen, and the limits. What is loaded, in this order: "m" and the
+ * name of each module of the library; "h" and the name of each module beside the script.
  *
  * A job with a candidate is a pair of programs: this one, which judges, in the jail, and the
  * candidate in the jail's twin (twin.h). They share the working directory and two pipes, the wire.
@@ -116,6 +141,8 @@ struct link_job {
     uint32_t any_address_space;    /* 1: the memory limit does not bound the address space */
     uint32_t any_stack;            /* 1: only the memory limit bounds the stack */
     uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
+    uint32_t class_count;          /* 0: the job is of no class */
+    uint64_t class_bytes;          /* memory that the templates of this jail may take together */
     uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always LINK_STDOUT
                          and LINK_STDERR */
 
@@ -219,6 +246,7 @@ struct link_lists {
     char *candidate[LINK_LIST_MAX + 1], *collect[LINK_LIST_MAX + 1];
     char *candidate_envp[LINK_LIST_MAX + 1];
     char *cwd; /* NULL: the work directory */
+    char *class_parts[LINK_LIST_MAX + 1];
 };
 
 enum link_notice_type {
@@ -306,6 +334,9 @@ struct link_notice {
     char view_step[64];    /* READY: failed step in making the view; FAILED without a job: failed
                               step of the set-up; the NUL may be missing */
     char cold_because[96]; /* READY: why no interpreter waits; the NUL may be missing */
+    struct link_loaded of_class; /* ENDED: what the template of the job's class has loaded, if the
+                                    job was a fork of it; otherwise an error and the reason; NULs
+                                    may be missing */
 };
 
 /* Sends a set-up. The caller keeps FILTER (-1: none). 0 or a negative errno. */

@@ -78,17 +78,31 @@ static bool arrange_descriptors(const struct lockdown *lockdown)
 
 /* --- the user ------------------------------------------------------------------------------ */
 
+/* Gives FD to the job if it is a pipe. */
+static bool give_pipe(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode) || fchown(fd, IDMAP_JOB, (gid_t)-1) == 0;
+}
+
 /* Gives the job the pipes on its descriptors, which belong to the daemon or the jail: their owner
  * may open them again, as /dev/stdout does. */
 static bool take_pipes(const struct lockdown *lockdown)
 {
-    for (unsigned i = 0; i < lockdown->fd_count; i++) {
-        struct stat st;
-        if (lockdown->fds[i] >= 0 && fstat((int)i, &st) == 0 && S_ISFIFO(st.st_mode) &&
-            fchown((int)i, IDMAP_JOB, (gid_t)-1) < 0)
+    for (unsigned i = 0; i < lockdown->fd_count; i++)
+        if (lockdown->fds[i] >= 0 && !give_pipe((int)i))
             return false;
-    }
     return true;
+}
+
+int lockdown_give_pipes(const struct lockdown *lockdown)
+{
+    if (!layer_in(lockdown->layers, LAYER_OWN_UID))
+        return 0;
+    for (unsigned i = 0; i < lockdown->fd_count; i++)
+        if (lockdown->fds[i] >= 0 && !give_pipe(lockdown->fds[i]))
+            return -errno;
+    return 0;
 }
 
 /* Keeps the capabilities, since neither user is root. Makes this process undumpable and forgets its
@@ -135,10 +149,7 @@ static bool set_limits(const struct lockdown *lockdown)
     const struct rlimit *most = lockdown->ceilings;
     const uint64_t *of = lockdown->limits->of;
     rlim_t cpu = (of[LIMIT_CPU] + 999) / 1000;
-    rlim_t processes = of[LIMIT_PROCESSES];
-    /* If the jail and its twin have the job's identity, they count against its RLIMIT_NPROC. */
-    if (!layer_in(lockdown->layers, LAYER_OWN_UID))
-        processes += lockdown->processes;
+    rlim_t processes = of[LIMIT_PROCESSES] + lockdown->processes;
     /* The kernel checks RLIMIT_NPROC before the cgroup, but only the cgroup's refusal leaves
      * evidence. So let the cgroup's limit be met first. */
     if (lockdown->cgroup_counts)
@@ -273,6 +284,19 @@ void lockdown_confine(const struct lockdown *lockdown)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
     if (own_uid)
         check_files(lockdown);
+}
+
+bool lockdown_again(const struct lockdown *lockdown, struct lockdown_error *ret)
+{
+    enum link_stage stage = LINK_STAGE_NONE;
+    if (!arrange_descriptors(lockdown))
+        stage = LINK_STAGE_DESCRIPTORS;
+    else if (!leave_group(lockdown))
+        stage = LINK_STAGE_SESSION;
+    else if (layer_in(lockdown->layers, LAYER_LANDLOCK) && landlock_enforce(lockdown->ruleset) < 0)
+        stage = LINK_STAGE_LANDLOCK;
+    *ret = (struct lockdown_error){stage, stage == LINK_STAGE_NONE ? 0 : errno};
+    return stage == LINK_STAGE_NONE;
 }
 
 _Noreturn void lockdown_exec(const struct lockdown *lockdown)

@@ -26,7 +26,7 @@ struct lockdown {
     int fds[LOCKDOWN_FDS]; /* become 0, 1, 2, ...; above those, as the jail sees to; -1: none,
                               and /dev/null in the place of 0 */
     unsigned fd_count;     /* of them in use; the first three always are */
-    unsigned processes;    /* of the jail and its twin, which count against the job's limit */
+    unsigned processes;    /* of the jail's own that count against the job's limit */
     int ruleset;           /* Landlock ruleset; -1: none */
     bool is_in_domain;     /* the jail has enforced it on itself, and this process inherits that */
     bool own_cgroup;       /* the job is alone in its cgroup, which becomes the root of its cgroup
@@ -62,6 +62,15 @@ void lockdown_prepare(struct rlimit *ceilings);
 /* Confines this process, all but execve, which also closes the descriptors above 2. On failure sets
  * *ret_error and ends the process. May run in the jail's memory. */
 void lockdown_confine(const struct lockdown *lockdown);
+
+/* Confines this process, which is a fork of one that lockdown_confine() has confined for a job with
+ * the same limits and layers, as the next such job: its descriptors, its working directory, a
+ * process group and a Landlock domain of its own. Returns false and says in *RET what failed. */
+bool lockdown_again(const struct lockdown *lockdown, struct lockdown_error *ret);
+
+/* Gives the pipes among the descriptors of a job that is started by lockdown_again() to its user,
+ * if that is another than the jail's. In the jail. 0 or a negative errno. */
+int lockdown_give_pipes(const struct lockdown *lockdown);
 
 /* Becomes the program, without the jail's signal dispositions. Never returns; fails as
  * lockdown_confine() does. */

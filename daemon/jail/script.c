@@ -139,6 +139,41 @@ void script_renew_main(void)
     script()->main = PyImport_AddModule("__main__");
 }
 
+/* Whether a filter for CATEGORY is one for the warnings that finalization gives. */
+static bool is_for_last_words(PyObject *category)
+{
+    return PyObject_IsSubclass(PyExc_ResourceWarning, category) != 0 ||
+           PyObject_IsSubclass(PyExc_RuntimeWarning, category) != 0;
+}
+
+/* Whether ITEM, a filter of warnings, was there before any module was loaded, or has the
+ * interpreter warn of no more when it is finalized: it hides warnings, or is for others. */
+static bool is_harmless(PyObject *item)
+{
+    PyObject *first = script()->first_filters;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(first); i++)
+        if (PyTuple_GET_ITEM(first, i) == item)
+            return true;
+    if (!PyTuple_CheckExact(item) ||
+        PyTuple_GET_SIZE(item) != 5) /* action, message, category ... */
+        return false;
+    PyObject *action = PyTuple_GET_ITEM(item, 0);
+    bool hides = PyUnicode_Check(action) && PyUnicode_CompareWithASCIIString(action, "ignore") == 0;
+    return hides || !is_for_last_words(PyTuple_GET_ITEM(item, 2));
+}
+
+void script_renew_filters(void)
+{
+    struct script *s = script();
+    bool are_harmless = true;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(s->filters); i++)
+        are_harmless &= is_harmless(PyList_GET_ITEM(s->filters, i));
+    PyObject *now = are_harmless ? PyList_AsTuple(s->filters) : NULL;
+    if (now)
+        Py_SETREF(s->first_filters, now);
+    PyErr_Clear();
+}
+
 int script_prepare(void)
 {
     struct script *s = script();
@@ -464,16 +499,23 @@ static bool is_plain_exit(int *ret_status)
     return is_plain;
 }
 
-/* Runs and closes FILE, and returns how the process must end. Steals PATH. */
-static struct status run(FILE *file, PyObject *path, PyObject *names)
+/* Runs and closes FILE. Steals PATH. Returns what PyRun_FileExFlags() does. */
+static PyObject *run_file(FILE *file, PyObject *path, PyObject *names)
 {
     PyCompilerFlags flags = {.cf_flags = 0, .cf_feature_version = PY_MINOR_VERSION};
     PyObject *name = PyUnicode_EncodeFSDefault(path);
     Py_DECREF(path);
-    struct status status = {0, 0};
     PyObject *value = PyRun_FileExFlags(file, name ? PyBytes_AS_STRING(name) : "", Py_file_input,
                                         names, names, 1, &flags);
     Py_XDECREF(name);
+    return value;
+}
+
+/* Returns how the process must end after the script, of which VALUE, which this steals, is what it
+ * has come to: NULL with an exception set, or any object. */
+static struct status status_of(PyObject *value, PyObject *names)
+{
+    struct status status = {0, 0};
     flush_streams();
     if (!value && is_plain_exit(&status.code))
         return status;
@@ -489,19 +531,31 @@ static struct status run(FILE *file, PyObject *path, PyObject *names)
     return status;
 }
 
-void script_run(FILE *file, PyObject *path, PyObject *directory)
+/* Begins with the script PATH, READY for it so far. Returns the names of its module. */
+static PyObject *begin(PyObject *path, bool ready)
 {
     PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
-    PyObject *search = PySys_GetObject("path");
     assert(!script()->out && !script()->err); /* a fork runs one script */
     script()->out = Py_XNewRef(PySys_GetObject("stdout"));
     script()->err = Py_XNewRef(PySys_GetObject("stderr"));
-    bool ready = search && directory && PyList_Insert(search, 0, directory) == 0 &&
-                 name_script(names, path) == 0;
-    Py_XDECREF(directory);
-    if (!ready) {
+    if (!ready || name_script(names, path) < 0) {
         PyErr_Print();
         leave((struct status){.code = 1});
     }
-    end(run(file, path, names));
+    return names;
+}
+
+void script_run(FILE *file, PyObject *path, PyObject *directory)
+{
+    PyObject *search = PySys_GetObject("path");
+    bool ready = search && directory && PyList_Insert(search, 0, directory) == 0;
+    Py_XDECREF(directory);
+    PyObject *names = begin(path, ready);
+    end(status_of(run_file(file, path, names), names));
+}
+
+void script_run_code(PyObject *code, PyObject *path)
+{
+    PyObject *names = begin(path, true);
+    end(status_of(PyEval_EvalCode(code, names, names), names));
 }

@@ -11,6 +11,10 @@ int script_prepare(void);
 /* Call when the waiting interpreter has got another __main__. */
 void script_renew_main(void);
 
+/* Call when the waiting interpreter has loaded more modules: what they have done to the filters of
+ * warnings is no script's doing, unless it makes the interpreter warn of more. */
+void script_renew_filters(void);
+
 /* Opens the script PATH. Returns NULL with no exception set if PATH cannot be opened or is anything
  * but a file of Python text; Py_RunMain() handles those cases. */
 FILE *script_open(PyObject *path);
@@ -19,3 +23,6 @@ FILE *script_open(PyObject *path);
  * Steals PATH, by which FILE was opened, and DIRECTORY, the directory of PATH with symbolic links
  * resolved. */
 __attribute__((noreturn)) void script_run(FILE *file, PyObject *path, PyObject *directory);
+
+/* The same for CODE, the script PATH compiled, whose directory is in sys.path. Borrows both. */
+__attribute__((noreturn)) void script_run_code(PyObject *code, PyObject *path);

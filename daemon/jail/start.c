@@ -87,11 +87,10 @@ static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd
 
 /* --- scripts for the interpreter that waits ------------------------------------------------ */
 
-/* Resets the signals that the jail catches. Keeps those of the interpreter: it set them for its
- * scripts. */
-static void forget_signals(void)
+void start_leave_jail(const struct start *start)
 {
     static const int of_the_jail[] = {SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    (void)munmap(start->shared, sizeof(*start->shared));
     for (size_t i = 0; i < ARRAY_SIZE(of_the_jail); i++)
         (void)signal(of_the_jail[i], SIG_DFL);
 }
@@ -103,8 +102,7 @@ _Noreturn static void run_warm(const struct start *start, struct lockdown *lockd
     if (!start->interpreter->takes(lockdown->argv, lockdown->envp, is_pair))
         lockdown_exec(lockdown);
     start->status->warm = 1;
-    (void)munmap(start->shared, sizeof(*start->shared));
-    forget_signals();
+    start_leave_jail(start);
     /* As after an execve, the program may inspect itself. */
     (void)prctl(PR_SET_DUMPABLE, 1);
     /* Close everything that execve would have closed. That includes the job's end of the pipe, and

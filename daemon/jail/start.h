@@ -52,5 +52,10 @@ void start_enter_twin(struct start *start);
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
                 int *ret_pidfd);
 
+/* Makes this fork of the jail one that runs its interpreter: unmaps the shared memory, and resets
+ * the signals that the jail catches. Keeps those of the interpreter: it set them for its scripts.
+ */
+void start_leave_jail(const struct start *start);
+
 /* Waits until the program runs or has failed to start; start->status says which. */
 void start_await(const struct start *start);

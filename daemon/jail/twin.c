@@ -123,7 +123,7 @@ static int start_candidate(const struct twin_parts *parts, const struct link_job
     struct lockdown lockdown = {
         .layers = enclosure->layers,
         .fd_count = joined ? LINK_STANDARD_FDS : LINK_PAIR_FDS,
-        .processes = JAILS,
+        .processes = enclosure_counted(enclosure, JAILS),
         .own_cgroup = cgroup >= 0,
         .enter_cgroup = -1,
         .pass = enclosure->pass,
@@ -373,20 +373,6 @@ static uint64_t namespaces(uint32_t layers)
     return flags;
 }
 
-/* Forks without an exit signal: so the jail finds out by one call that a job has left no process
- * (children.c). */
-static pid_t fork_quietly(uint64_t flags, uint64_t pass, int *ret_pidfd)
-{
-    int pidfd = -1;
-    struct clone_args args = {.flags = flags | CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd};
-    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0, 0, 0, pass);
-    if (pid < 0 && errno == ENOSYS) /* see cgroup_fork() */
-        pid = (pid_t)syscall(SYS_clone, flags | CLONE_PIDFD, NULL, &pidfd, NULL, NULL);
-    if (pid > 0)
-        *ret_pidfd = pidfd;
-    return pid < 0 ? -errno : pid;
-}
-
 static void forget(struct twin *twin)
 {
     close_fd(twin->pidfd);
@@ -439,7 +425,7 @@ static int clone_jail(struct twin *twin, const struct twin_parts *parts,
     enclosure_restart_pids(enclosure, ENCLOSURE_PIDS_OF_JAIL);
     if (interpreter)
         interpreter->before_fork();
-    pid_t pid = fork_quietly(namespaces(enclosure->layers), enclosure->pass, &twin->pidfd);
+    pid_t pid = children_fork_quietly(namespaces(enclosure->layers), enclosure->pass, &twin->pidfd);
     if (interpreter)
         interpreter->after_fork(); /* in both: the twin is what the jail is */
     if (pid == 0) {

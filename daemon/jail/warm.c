@@ -125,6 +125,76 @@ static const char prelude[] =
     "    setattr(sys, name, text)\n"
     "    setattr(sys, f'__{name}__', text)\n";
 
+/* The rest of the prelude.
+ *
+ * load_class() does in a template what the jobs of a class have in common. A fork of it must not
+ * have the random numbers of its siblings: the module random seeds itself after a fork, and
+ * renew_seeds() does that for NumPy. But what the class has seeded itself stays: every job begins
+ * with that, as it would if it loaded the modules itself. */
+static const char prelude_of_classes[] =
+    "def load_class(path, directory, parts):\n"
+    "    import random\n"
+    "    first = random.getstate()\n"
+    "    sys.path.insert(0, directory)\n"
+    "    sys.modules['__main__'].__file__ = path\n"
+    "    before, numbers = set(sys.modules), None\n"
+    "    for part in parts:\n"
+    "        name = part[1:]\n"
+    "        try:\n"
+    "            __import__(name)\n"
+    "        except BaseException as error:\n"
+    "            return f'cannot load {name}: {type(error).__name__}: {error}'\n"
+    "        file = str(getattr(sys.modules.get(name), '__file__', None))\n"
+    "        if file.startswith(directory + '/') != (part[0] == 'h'):\n"
+    "            place = 'beside' if part[0] == 'm' else 'not beside'\n"
+    "            return f'{name} is {place} the rubric: {file}'\n"
+    "        if part[0] == 'm' and not numbers:\n"
+    "            numbers = state_of_numpy()\n"
+    "    try:\n"
+    "        with _io.open(path, 'rb') as file:\n"
+    "            code = compile(file.read(), path, 'exec', 0, True)\n"
+    "    except BaseException as error:\n"
+    "        return f'cannot compile the rubric: {type(error).__name__}: {error}'\n"
+    "    del sys.modules['__main__'].__file__\n"
+    "    found = digest(set(sys.modules) - before, path)\n"
+    "    for stream in sys.stdout, sys.stderr:\n"
+    "        stream.flush() # the jail sees whether anything was printed\n"
+    "    kept = random.getstate()\n"
+    "    after_fork.append((random, kept if kept != first else None,\n"
+    "                       numbers is not None and numbers == state_of_numpy()))\n"
+    "    settle()\n"
+    "    return found, code\n"
+    "\n"
+    "after_fork = []\n"
+    "\n"
+    "def state_of_numpy():\n"
+    "    numpy = sys.modules.get('numpy.random')\n"
+    "    return repr(numpy.get_state()) if numpy else None\n"
+    "\n"
+    "def renew_seeds():\n"
+    "    random, state, is_numpy_fresh = after_fork[0]\n"
+    "    if state:\n"
+    "        random.setstate(state)\n"
+    "    if is_numpy_fresh:\n"
+    "        sys.modules['numpy.random'].seed()\n"
+    "\n"
+    "def digest(names, path):\n"
+    "    here = '_sha256' in sys.modules\n"
+    "    import _sha256\n"
+    "    whole = _sha256.sha256()\n"
+    "    for name in ['', *sorted(names)]:\n"
+    "        whole.update(name.encode('utf-8', 'replace') + b'\\0')\n"
+    "        try:\n"
+    "            file = sys.modules[name].__file__ if name else path\n"
+    "            with _io.open(file, 'rb') as content:\n"
+    "                whole.update(_sha256.sha256(content.read()).digest())\n"
+    "        except Exception: # it has no file\n"
+    "            pass\n"
+    "    if not here:\n"
+    "        del sys.modules['_sha256']\n"
+    "    return whole.hexdigest().encode()\n"
+    "\n";
+
 /* State of the one interpreter in this process. */
 struct warm {
     char *const *argv;
@@ -137,6 +207,8 @@ struct warm {
     bool has_learnt;  /* or tried to */
     char directory[PATH_MAX]; /* in a fork: the directory of its script */
     bool is_pair;             /* in a fork: it runs a program of a pair */
+    PyObject *code, *path;    /* in a template: the script of its class */
+    const char *name;         /* and of the process that runs it */
     struct large large;
 };
 
@@ -219,6 +291,8 @@ static int load(char *const *modules, char *why, size_t size)
     int r = 0;
     if (names && list)
         done = PyRun_String(prelude, Py_file_input, names, names);
+    if (done)
+        Py_SETREF(done, PyRun_String(prelude_of_classes, Py_file_input, names, names));
     w->names = names;
     if (done)
         loaded = call("load", list);
@@ -491,20 +565,34 @@ _Noreturn static void run_pair(const char *role)
     _exit(1);
 }
 
+/* Puts the script of ARGV where the interpreter has what it was started with. PATH is the script's.
+ */
+static bool set_start(char *const *argv, const char *path)
+{
+    struct warm *w = warm();
+    return set_list("orig_argv", argv) && set_list("argv", argv + w->argc) &&
+           set_script(path, argv[w->argc]);
+}
+
+/* What ps(1) shows for a program that is started as ARGV. */
+static const char *name_of(char *const *argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+    return slash ? slash + 1 : argv[0];
+}
+
 /* An attribute, because clang leaves _Noreturn out of a function's type. */
 __attribute__((noreturn)) static void run(char *const *argv)
 {
     struct warm *w = warm();
-    const char *script = argv[w->argc], *slash = strrchr(argv[0], '/');
     char path[PATH_MAX];
     if (w->is_pair && strcmp(argv[w->argc + 2], LINK_PAIR_JUDGE) == 0)
         large_renew(&w->large);
     PyOS_AfterFork_Child();
-    (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
+    (void)prctl(PR_SET_NAME, name_of(argv));
     if (w->is_pair)
         run_pair(argv[w->argc + 2]);
-    if (!make_path(script, path) || !set_list("orig_argv", argv) ||
-        !set_list("argv", argv + w->argc) || !set_script(path, script)) {
+    if (!make_path(argv[w->argc], path) || !set_start(argv, path)) {
         (void)fprintf(stderr, "rubricd-jail-warm: out of memory\n");
         _exit(127);
     }
@@ -516,6 +604,79 @@ __attribute__((noreturn)) static void run(char *const *argv)
     exit(Py_RunMain());
 }
 
+/* --- in a template --------------------------------------------------------------------------- */
+
+static void refuse(struct link_loaded *ret, const char *why)
+{
+    ret->error = EINVAL;
+    (void)snprintf(ret->why, sizeof(ret->why), "%s", why ? why : "out of memory");
+}
+
+/* Has the prelude load PARTS and the script. Returns a new reference to what it has found, or NULL.
+ */
+static PyObject *load_parts(char *const *parts)
+{
+    struct warm *w = warm();
+    PyObject *function = PyDict_GetItemString(w->names, "load_class"), *list = list_of(parts);
+    PyObject *directory = PyUnicode_DecodeFSDefault(w->directory), *found = NULL;
+    if (function && list && directory)
+        found = PyObject_CallFunctionObjArgs(function, w->path, directory, list, NULL);
+    Py_XDECREF(directory);
+    Py_XDECREF(list);
+    PyErr_Clear();
+    return found;
+}
+
+/* Whether the script PATH is a file of Python text, which this finds out as script_open() does for
+ * a job, and leaves behind what that does. */
+static bool is_text(PyObject *path)
+{
+    FILE *file = path ? script_open(path) : NULL;
+    if (file)
+        (void)fclose(file);
+    return file != NULL;
+}
+
+static void load_of_class(char *const *argv, char *const *envp, char *const *parts,
+                          struct link_loaded *ret)
+{
+    struct warm *w = warm();
+    char path[PATH_MAX];
+    PyOS_AfterFork_Child();
+    if (!takes(argv, envp, false)) {
+        refuse(ret, "its jobs would not run in the interpreter that waits");
+        return;
+    }
+    w->name = name_of(argv);
+    w->path = make_path(argv[w->argc], path) && set_start(argv, path)
+                  ? PyUnicode_DecodeFSDefault(path)
+                  : NULL;
+    if (!is_text(w->path)) {
+        refuse(ret, "the rubric is not a file of Python text");
+        return;
+    }
+    PyObject *found = load_parts(parts);
+    if (!found || !PyTuple_CheckExact(found)) {
+        refuse(ret, found && PyUnicode_Check(found) ? PyUnicode_AsUTF8(found) : NULL);
+        return;
+    }
+    (void)snprintf(ret->digest, sizeof(ret->digest), "%s",
+                   PyBytes_AsString(PyTuple_GetItem(found, 0)));
+    w->code = PyTuple_GetItem(found, 1); /* `found` is never freed */
+    script_renew_filters();
+    script_renew_main();
+    pack_memory();
+}
+
+__attribute__((noreturn)) static void run_of_class(void)
+{
+    struct warm *w = warm();
+    PyOS_AfterFork_Child();
+    (void)prctl(PR_SET_NAME, w->name);
+    Py_XDECREF(call("renew_seeds", NULL));
+    script_run_code(w->code, w->path);
+}
+
 int main(int argc, char **argv)
 {
     static const struct jail_interpreter python = {
@@ -525,6 +686,8 @@ int main(int argc, char **argv)
         .after_fork = PyOS_AfterFork_Parent,
         .takes = takes,
         .run = run,
+        .load = load_of_class,
+        .run_loaded = run_of_class,
     };
     return jail_main(argc, argv, &python);
 }

@@ -26,6 +26,8 @@ struct job *job_new(struct request *request, size_t size, struct settings *setti
     job->peer = client->peer;
     job->entry.size = size;
     job->entry.priority = job->spec->priority;
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+    job->entry.affinity = kind->affinity ? kind->affinity(job->spec) : 0;
     job->queued_ns = clock_now_ns();
     request->id = (struct bytes)BYTES_NULL;
     return job;

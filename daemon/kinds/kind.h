@@ -81,12 +81,15 @@ struct judgement {
     const char *verdict;       /* a word of the protocol; NULL: this kind has none */
     const char *rubric_digest; /* borrowed from what the plan kept; NULL: none */
     const char *no_rubric_digest; /* why, likewise; NULL: there is one, or this kind has none */
-    const char *mode;             /* "isolated", "shared" or "replay"; NULL: this kind has none */
-    json_t *assertions;           /* owned; NULL: this kind has none */
-    json_t *language;             /* owned: {name, ...} of a program; NULL: this kind has none */
-    json_t *tests;                /* owned: what became of each; NULL: this kind has none */
-    json_t *compile;              /* owned; NULL: nothing was compiled */
-    json_t *transcript;           /* owned: {replayable, data or reason}; NULL: none */
+    const char
+        *warm_class; /* digest of what was loaded ahead, borrowed from the run; NULL: nothing was */
+    const char *no_warm_class; /* why, likewise; NULL: it was, or nothing was wanted */
+    const char *mode;          /* "isolated", "shared" or "replay"; NULL: this kind has none */
+    json_t *assertions;        /* owned; NULL: this kind has none */
+    json_t *language;          /* owned: {name, ...} of a program; NULL: this kind has none */
+    json_t *tests;             /* owned: what became of each; NULL: this kind has none */
+    json_t *compile;           /* owned; NULL: nothing was compiled */
+    json_t *transcript;        /* owned: {replayable, data or reason}; NULL: none */
     struct bytes steps; /* owned: an array, printed; data NULL: this job has no steps to tell of */
     struct reply_files files;    /* owned; data NULL: none were asked for */
     bool hides_output;           /* its stdout is told in `steps` */
@@ -109,6 +112,10 @@ struct kind_ops {
 
     /* The job's name for people: borrowed from SPEC. */
     const char *(*label)(const struct job_spec *spec);
+
+    /* Jobs of the same affinity had better run where one has run (queue.h). NULL: 0, they need not.
+     */
+    uint64_t (*affinity)(const struct job_spec *spec);
 
     /* Whether it takes a slot to answer the job; NULL: always. */
     bool (*is_run)(const struct job_spec *spec);

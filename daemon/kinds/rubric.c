@@ -15,6 +15,7 @@ struct rubric_parts {
     struct rubric_place place;
     char shown[PATH_MAX];
     const char *argv[5];
+    struct rubric_class_list of_class;
 };
 
 static void free_parts(void *parts)
@@ -30,6 +31,17 @@ static const char *label(const struct job_spec *spec)
     return spec->rubric.task_class;
 }
 
+/* The same for all jobs of a task class; not 0. */
+static uint64_t affinity(const struct job_spec *spec)
+{
+    const char *const of[] = {spec->rubric.bench_root, spec->rubric.task_class};
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (size_t i = 0; i < ARRAY_SIZE(of); i++)
+        for (const char *at = of[i] ? of[i] : ""; *at; at++)
+            hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    return hash | 1;
+}
+
 static bool is_run(const struct job_spec *spec)
 {
     return spec->rubric.sut == SUT_OK;
@@ -38,6 +50,21 @@ static bool is_run(const struct job_spec *spec)
 static int score_unrun(const struct job_spec *spec, struct bench_score *ret)
 {
     return score_sut(&spec->rubric, ret);
+}
+
+/* The class of the launch, which is complete but for that. */
+static struct launch_class class_of(const struct job_spec *spec, const struct rubric_kept *kept,
+                                    const struct launch *launch, struct rubric_class_list *list)
+{
+    const struct rubric_class *warm = kept->task_class ? kept->task_class->warm : NULL;
+    if (!warm)
+        return (struct launch_class){.parts = NULL};
+    if (spec->rubric.cold)
+        return (struct launch_class){.why_not = "the job wants a fresh interpreter"};
+    if (!*kept->digest.hex)
+        return (struct launch_class){.why_not = "the rubric's directory has no digest"};
+    rubric_class_list(warm, kept->digest.hex, launch, list);
+    return (struct launch_class){.parts = list->parts, .affinity = affinity(spec)};
 }
 
 static int plan(struct kind_plan *plan, const struct job_spec *spec, const struct kind_host *host,
@@ -78,6 +105,7 @@ static int plan(struct kind_plan *plan, const struct job_spec *spec, const struc
         .warm = !spec->rubric.cold,
         .bench = {parts->place.root, parts->place.root_device, parts->place.root_inode},
     };
+    plan->launch.of_class = class_of(spec, kept, &plan->launch, &parts->of_class);
     return 0;
 }
 
@@ -101,6 +129,12 @@ static int judge(const struct kind_run *run, struct judgement *ret)
         ret->rubric_digest = kept->digest.hex;
     else if (*kept->digest.why)
         ret->no_rubric_digest = kept->digest.why;
+    if (kept->task_class && kept->task_class->warm) {
+        bool is_loaded = run->result->of_class.error == 0 && *run->result->of_class.digest;
+        ret->warm_class = is_loaded ? run->result->of_class.digest : NULL;
+        const char *why = run->result->of_class.why;
+        ret->no_warm_class = is_loaded ? NULL : *why ? why : "its jail does not tell";
+    }
     int r = score_rubric(&input, &ret->score, &accepted);
     if (r == 0 && accepted)
         outcome_drop_stderr(run->outcome);
@@ -124,6 +158,7 @@ const struct kind_ops rubric_ops = {
     .tells_interpreter = true,
     .label_is_task_class = true,
     .label = label,
+    .affinity = affinity,
     .is_run = is_run,
     .score_unrun = score_unrun,
     .settle = settle,

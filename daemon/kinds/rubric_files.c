@@ -22,6 +22,7 @@ struct task_class *task_class_free(struct task_class *task_class)
     if (task_class) {
         json_decref(task_class->breakdown_keys);
         json_decref(task_class->failure_modes);
+        task_class->warm = rubric_class_free(task_class->warm);
         free(task_class);
     }
     return NULL;
@@ -64,11 +65,12 @@ static int decode_list(const json_t *list, const char *path, json_t **ret, struc
 
 int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault)
 {
-    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, FIELDS };
+    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, WARM, FIELDS };
     static const struct field table[FIELDS] = {
         [BREAKDOWN_KEYS] = {"breakdown_keys", FIELD_ARRAY, FIELD_NULLABLE},
         [FAILURE_MODES] = {"failure_modes", FIELD_ARRAY, FIELD_NULLABLE},
         [DESCRIPTION] = {"description", FIELD_STRING, FIELD_NULLABLE},
+        [WARM] = {"warm", FIELD_OBJECT, FIELD_NULLABLE},
     };
     const json_t *values[FIELDS];
     _cleanup_json_ json_t *object = NULL;
@@ -82,6 +84,8 @@ int task_class_decode(const char *text, size_t n, struct task_class **ret, struc
         r = decode_list(values[BREAKDOWN_KEYS], "breakdown_keys", &decoded->breakdown_keys, fault);
     if (r == 0)
         r = decode_list(values[FAILURE_MODES], "failure_modes", &decoded->failure_modes, fault);
+    if (r == 0)
+        r = rubric_class_decode(values[WARM], &decoded->warm, fault);
     if (r == 0)
         *ret = TAKE_PTR(decoded);
     return r;

@@ -4,15 +4,17 @@
  * task class's lists beside it. */
 
 #include "kind.h"
+#include "rubric_class.h"
 
 #include "rubricdir/digests.h"
 
 #include <jansson.h>
 
-/* The lists of task_class.json. NULL: scores are not checked against that list. */
+/* What task_class.json says. A list that is NULL: scores are not checked against it. */
 struct task_class {
     json_t *breakdown_keys; /* an object whose keys are the list */
     json_t *failure_modes;
+    struct rubric_class *warm; /* owned; NULL: nothing is to be loaded ahead */
 };
 
 struct task_class *task_class_free(struct task_class *task_class);

@@ -51,6 +51,18 @@ struct launch_terminal {
     unsigned rows, columns; /* 0: not known */
 };
 
+/* Characters of the key of a class, with its NUL. */
+#define LAUNCH_CLASS_KEY_SIZE 65
+
+/* The class of a job that is a script: what can be loaded once for all its jobs (jail/link.h). */
+struct launch_class {
+    const char *const *parts; /* NULL-terminated: the key, and what is to be loaded; NULL: none */
+    uint64_t affinity;        /* as that of the queue's entry */
+    uint64_t bytes_max;       /* memory that a template may take */
+    const char *why_not;      /* with `parts` NULL: why the job of a class runs without a template;
+                                 NULL: it is of no class */
+};
+
 struct confinement;
 
 /* Steps of one job at most. */
@@ -77,8 +89,9 @@ struct launch {
     size_t file_count;
     struct launch_bench bench;
     const char *const
-        *readable;          /* NULL-terminated canonical paths that the job may read; or NULL */
-    bool warm;              /* run argv in the jail's waiting interpreter, if there is one */
+        *readable; /* NULL-terminated canonical paths that the job may read; or NULL */
+    bool warm;     /* run argv in the jail's waiting interpreter, if there is one */
+    struct launch_class of_class;
     bool any_address_space; /* the memory limit holds for what the processes use alone, not for
                                the addresses that they reserve */
     bool any_stack;         /* nothing but the memory limit bounds the stack of its processes */

@@ -104,6 +104,7 @@ static size_t pack_lists(struct link_job *job, const struct launch *launch, char
     job->collect_count = pack_list(launch->collect, strings, &length);
     job->candidate_envc = pack_list(launch->joined.envp, strings, &length);
     job->has_cwd = pack_list(cwd, strings, &length);
+    job->class_count = pack_list(launch->of_class.parts, strings, &length);
     return length;
 }
 
@@ -113,7 +114,8 @@ static int pack_strings(struct packet *packet, const struct launch *launch)
     size_t length = pack_lists(job, launch, NULL);
     if (length > LINK_STRINGS_MAX || job->argc > LINK_LIST_MAX || job->envc > LINK_LIST_MAX ||
         job->readable_count > LINK_LIST_MAX || job->candidate_argc > LINK_LIST_MAX ||
-        job->collect_count > LINK_LIST_MAX || job->candidate_envc > LINK_LIST_MAX)
+        job->collect_count > LINK_LIST_MAX || job->candidate_envc > LINK_LIST_MAX ||
+        job->class_count > LINK_LIST_MAX)
         return -E2BIG;
     packet->strings = malloc(MAX(length, (size_t)1));
     if (!packet->strings)
@@ -156,6 +158,7 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
         .job_no = link_no,
         .limits = launch->limits,
         .warm = launch->warm,
+        .class_bytes = launch->of_class.bytes_max,
         .any_address_space = launch->any_address_space,
         .any_stack = launch->any_stack,
         .collect_max = launch->collect_max,

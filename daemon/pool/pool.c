@@ -249,12 +249,27 @@ static struct slot *find_for_entry(struct pool *pool, bool (*takes)(const struct
     return slot;
 }
 
+/* Of the idle slots, of which FIRST is one, that which suits ENTRY best: it has a template of the
+ * entry's class; or none, so that none goes. */
+static struct slot *choose_idle(const struct pool *pool, const struct queue_entry *entry,
+                                struct slot *first)
+{
+    struct slot *best = first;
+    for (unsigned i = 0; i < pool->slot_count && slot_affinity(best) != entry->affinity; i++)
+        if (is_idle(pool->slots[i]) && (slot_affinity(&pool->slots[i]->slot) == entry->affinity ||
+                                        slot_affinity(&pool->slots[i]->slot) == 0))
+            best = &pool->slots[i]->slot;
+    return best;
+}
+
 bool pool_dispatch(struct pool *pool)
 {
     if (pool->stopping)
         return false;
     struct slot *slot = find_for_entry(pool, is_idle);
     const struct queue_entry *next = queue_peek(pool->queue);
+    if (slot && next)
+        slot = choose_idle(pool, next, slot);
     if (!slot && !(next && next->wants_idle))
         slot = find_for_entry(pool, takes_next);
     return slot && launch(pool, slot);

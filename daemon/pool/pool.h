@@ -79,6 +79,7 @@ struct pool {
     void *userdata;
     bool stopping;
     uint64_t dispatched; /* entries, since the start */
+    struct class_failures failures;
 };
 
 struct pool_config {
@@ -105,6 +106,15 @@ int pool_init(struct pool *pool, const struct pool_config *config);
  * did. The caller admits those who wait for room before the next call, so that no user loses a turn
  * because his next job was not queued yet. */
 bool pool_dispatch(struct pool *pool);
+
+/* Sees to it that LAUNCH, which SLOT is to run, asks its jail for no template that cannot be had:
+ * because the class could not be loaded lately, or the templates of the other slots leave none of
+ * BYTES_MAX bytes. */
+void pool_settle_class(const struct pool *pool, const struct slot *slot, struct launch *launch,
+                       uint64_t bytes_max);
+
+/* Notes what became of the class of a job that has ended with RESULT. */
+void pool_note_class(struct pool *pool, const struct slot_result *result);
 
 /* How many slots have a job, those that are retiring among them. */
 unsigned pool_busy(const struct pool *pool);

@@ -53,6 +53,7 @@ struct queue_entry {
     size_t kept;             /* bytes that it keeps since it has begun */
     bool has_begun;          /* it was served before */
     bool wants_idle;         /* it takes the turn of an idle slot, and goes ahead on none */
+    uint64_t affinity;       /* it had better run where such a one has run; 0: it does not matter */
     int priority;            /* -QUEUE_PRIORITY_MAX to QUEUE_PRIORITY_MAX, the most urgent */
 };
 

@@ -42,18 +42,21 @@ struct slot_result {
     uint64_t ended_ns;
     uint64_t cpu_us;
     uint64_t max_rss_bytes;
-    uint64_t run_delay_ns;         /* UINT64_MAX: not known */
-    unsigned deadline_moves;       /* how often its deadline moved, since others had the CPUs */
-    uint64_t deadline_ms;          /* the final limit, of wall clock; 0: it did not move */
-    uint64_t program_by_ns;        /* when the time of the first program was over, which of a pair
-                                    * is the candidate; the interactor may have had longer */
-    unsigned evidence;             /* 1u << enum limit: the job certainly met this limit (a cgroup
-                                    * event, a full tmpfs) */
-    bool warm;                     /* it ran in the jail's waiting interpreter */
-    const char *lost;              /* a part of the job's end that was lost; NULL: nothing was */
-    int lost_error;                /* for this, a negative errno */
-    bool lacked_room;              /* the host's disk, which the job shares, was full */
-    bool starved;                  /* killed because the host, not the job, ran out of memory */
+    uint64_t run_delay_ns;       /* UINT64_MAX: not known */
+    unsigned deadline_moves;     /* how often its deadline moved, since others had the CPUs */
+    uint64_t deadline_ms;        /* the final limit, of wall clock; 0: it did not move */
+    uint64_t program_by_ns;      /* when the time of the first program was over, which of a pair
+                                  * is the candidate; the interactor may have had longer */
+    const char *class_key;       /* of the class; borrowed; empty: it was to have no template */
+    struct link_loaded of_class; /* of a job of a class: what its template had loaded; or an error,
+                                  * and why it ran without one. Empty digest and 0: of no class */
+    unsigned evidence;           /* 1u << enum limit: the job certainly met this limit (a cgroup
+                                  * event, a full tmpfs) */
+    bool warm;                   /* it ran in the jail's waiting interpreter */
+    const char *lost;            /* a part of the job's end that was lost; NULL: nothing was */
+    int lost_error;              /* for this, a negative errno */
+    bool lacked_room;            /* the host's disk, which the job shares, was full */
+    bool starved;                /* killed because the host, not the job, ran out of memory */
     const struct bytes *out, *err; /* borrowed; the part of stdout and stderr that was kept */
     int collected; /* sealed memory with the files that were collected (collected.h); borrowed:
                     * dup() it to keep it. 0 or less: none */

@@ -85,7 +85,9 @@ static int send_job(struct slot *slot, struct slot_job *job)
 static void launch(struct slot *slot)
 {
     slot_job_commit(&slot->job);
-    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
+    slot_class_begin(&slot->of_class, &slot->job.of_class);
+    slot_enter(slot, SLOT_LAUNCHING,
+               JAIL_ANSWER_MS + (*slot->job.of_class.key ? LINK_LOAD_MS : 0));
 }
 
 /* Sends the slot's pending job to its idle jail, or replaces a jail that does not fit. A negative
@@ -292,6 +294,7 @@ static const char *job_has_ended(struct slot *slot, const struct link_notice *no
     if (capture_read_rest(&slot->job.out) < 0 || capture_read_rest(&slot->job.err) < 0)
         return unwatched;
     slot_job_note_end(&slot->job, notice, slot->jail.pid);
+    slot_class_end(&slot->of_class, &slot->job.result.of_class);
     if (slot_job_is_command(&slot->job)) { /* what lives on in the session may hold the pipes */
         job_cgroup_collect_new(&slot->kept, &slot->job.result);
         capture_close(&slot->job.out);
@@ -388,6 +391,7 @@ static void on_down(const char *why, void *userdata)
                  slot->job.number, "jail %d is given up: %s", (int)slot->jail.pid, why);
     }
     kill_by_pidfd(slot->job.program_pidfd);
+    slot->of_class = (struct slot_class){.affinity = 0};
     if (slot->state != SLOT_DOWN)
         slot_enter(slot, SLOT_DOWN, 0);
     retract_next(slot);

@@ -37,7 +37,8 @@
  *     state      waits for                             until                      and then
  *     DOWN       a jail, which has a timer of its own
  *     IDLE       a job
- *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
+ *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS, and the    gives up the jail
+ *                                                      time to load a class
  *     RUNNING    the program's exit                    the deadline, or CPU time  kills or moves
  *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
  *                2. end of file on both pipes          END_OF_FILE_MS             closes them
@@ -148,11 +149,12 @@ struct slot {
     enum slot_state state;
     struct timer timer; /* goes off when the state ends at the latest */
     struct slot_jail jail;
-    struct slot_job job;    /* the jail's; or pending, until there is a jail of its shape */
-    struct slot_job next;   /* the one behind it: pending or sent, or none */
-    bool is_quick;          /* the last job was: the jail told its start and its end at once */
-    bool has_lost_jail;     /* a jail of the slot is gone that nobody has ended */
-    struct job_cgroup kept; /* of the session whose slot it is, from the first command on */
+    struct slot_job job;        /* the jail's; or pending, until there is a jail of its shape */
+    struct slot_job next;       /* the one behind it: pending or sent, or none */
+    bool is_quick;              /* the last job was: the jail told its start and its end at once */
+    bool has_lost_jail;         /* a jail of the slot is gone that nobody has ended */
+    struct slot_class of_class; /* of which the jail has a template, or makes one */
+    struct job_cgroup kept;     /* of the session whose slot it is, from the first command on */
 };
 
 /* Whether a slot in state FROM may pass to state TO. */
@@ -228,6 +230,12 @@ static inline unsigned slot_index(const struct slot *slot)
 static inline pid_t slot_jail_pid(const struct slot *slot)
 {
     return slot->jail.pid;
+}
+
+/* The affinity of the class of which the jail has a template; 0: of none. */
+static inline uint64_t slot_affinity(const struct slot *slot)
+{
+    return slot->of_class.affinity;
 }
 
 /* Whether the slot has a job, or two. */

@@ -13,6 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
 
 /* stderr beyond this is counted but not kept. */
 #define STDERR_KEPT_MAX (64u << 10)
@@ -70,6 +73,12 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->streams = launch->streams;
     job->wants_terminal = launch->terminal;
     job->collect_max = launch->collect_max;
+    job->of_class = slot_class_of(&launch->of_class);
+    if (launch->of_class.why_not) {
+        job->result.of_class.error = ENOTSUP;
+        (void)snprintf(job->result.of_class.why, sizeof(job->result.of_class.why), "%s",
+                       launch->of_class.why_not);
+    }
     job->is_pair = launch->candidate != NULL;
     job->act = launch->act;
     job->is_joined = launch->joined.argv != NULL;
@@ -164,6 +173,16 @@ static void drop_jails_own(struct slot_job *job)
     job->sent_ns = 0;
 }
 
+/* Returns the number of the job's cgroup. A job of a class sees the name of its group
+ * (daemon/jail/template.h), which must not tell how many jobs there were before. */
+static uint64_t group_no(const struct slot_job *job)
+{
+    uint64_t number;
+    if (*job->of_class.key && getrandom(&number, sizeof(number), 0) == (ssize_t)sizeof(number))
+        return number;
+    return job->link_no;
+}
+
 int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int link_fd)
 {
     assert(job->phase == SLOT_JOB_PENDING && job->packet.strings);
@@ -175,7 +194,7 @@ int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int li
     bool is_command = slot_job_is_command(job);
     struct job_cgroup *cgroup = is_command ? host->kept : &job->cgroup;
     if (r >= 0)
-        r = (is_command ? job_cgroup_share : job_cgroup_open)(cgroup, host->cgroups, job->link_no,
+        r = (is_command ? job_cgroup_share : job_cgroup_open)(cgroup, host->cgroups, group_no(job),
                                                               &job->limits, job->cpu_percent,
                                                               &job->packet.fds[LINK_CGROUP]);
     job->packet.job.cgroup_counts = job_cgroup_counts_processes(cgroup);
@@ -326,6 +345,19 @@ static void judge_cpu(struct slot_job *job)
         job->result.killed = SLOT_KILL_CPU;
 }
 
+/* Takes over what the jail says of the job's class, as far as it can be printed. */
+static void note_class(struct slot_job *job, const struct link_loaded *told)
+{
+    struct link_loaded *loaded = &job->result.of_class;
+    if (!*job->of_class.key)
+        return;
+    *loaded = *told;
+    loaded->why[sizeof(loaded->why) - 1] = loaded->digest[sizeof(loaded->digest) - 1] = '\0';
+    bool is_digest = strspn(loaded->digest, "0123456789abcdef") == sizeof(loaded->digest) - 1;
+    if (loaded->error == 0 && !is_digest)
+        *loaded = (struct link_loaded){.error = EPROTO, .why = "the jail does not tell"};
+}
+
 void slot_job_note_end(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid)
 {
     enter(job, SLOT_JOB_ENDED);
@@ -340,6 +372,7 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice, p
     job->result.evidence = notice->evidence;
     job->result.lacked_room = notice->error == ENOSPC;
     job->result.warm = notice->warm == 1;
+    note_class(job, &notice->of_class);
     note_collected(job, notice);
     note_candidate(job, &notice->candidate);
     job_cgroup_collect(&job->cgroup, &job->result);
@@ -504,6 +537,7 @@ void slot_job_finish(struct slot_job *job, enum slot_end end)
     if (job->result.ended_ns == 0)
         job->result.ended_ns = clock_now_ns();
     job->result.limits = &job->limits;
+    job->result.class_key = job->of_class.key;
     job->result.out = &job->out.kept;
     job->result.err = &job->err.kept;
     if (job->out.error < 0 || job->err.error < 0) {

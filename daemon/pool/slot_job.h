@@ -3,7 +3,8 @@
 /* A job in its slot, from its launch until it is given back to its owner: the packet for the jail,
  * the pipes and the cgroup that it runs with, its program, and what became of it.
  *
- * May include: the pool's capture, job_cgroup, packet and result, and the rooms below the pool.
+ * May include: the pool's capture, classes, job_cgroup, packet and result, and the rooms below the
+ * pool.
  *
  * Invariants:
  *  - `phase` is changed by the functions below alone, along the arrows of the table in slot_job.c.
@@ -14,6 +15,7 @@
  *    while it is pending or sent, and again when it is over. */
 
 #include "capture.h"
+#include "classes.h"
 #include "job_cgroup.h"
 #include "launch.h"
 #include "packet.h"
@@ -48,6 +50,7 @@ struct slot_job {
     struct confinement *confinement; /* of the jail that it wants; a reference */
     struct jail_wish wish;           /* what it wants of its jail */
     struct packet packet;            /* PACKET_NULL once it cannot be sent any more */
+    struct slot_class of_class;      /* of which it is */
     uint64_t sent_ns;                /* when it was handed to the jail; 0: no jail has it */
     struct job_cgroup cgroup;
     struct capture out, err;

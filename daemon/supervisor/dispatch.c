@@ -144,6 +144,7 @@ static int launch(struct pool *pool, struct slot *slot, struct job *job, struct 
     assert(what->argv && job->steps.launched < LAUNCH_STEPS_MAX);
     what->confinement = job->settings->confinement;
     what->cpu_percent = job->settings->config.cpu_percent;
+    pool_settle_class(pool, slot, what, job->settings->config.warm_classes);
     what->step = job->steps.launched;
     what->more = plan->more && what->step + 1 < LAUNCH_STEPS_MAX;
     bool is_first = job->place != JOB_ON_SLOT;
@@ -334,6 +335,7 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
         return;
     }
     job->steps.ended++;
+    pool_note_class(&supervisor->pool, result);
     if (!job->steps.is_settled) {
         if (job->began_ns == 0)
             end_wait(supervisor, job, result->started_ns ? result->started_ns : result->ended_ns);

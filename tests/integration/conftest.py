@@ -51,6 +51,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, str(ROOT / "tests"))
 import schema_check  # noqa: E402
 import take_away  # noqa: E402
+from idmap_helper import Helper  # noqa: E402
 from limit_table import CEILINGS, DEFAULTS, LIMITS  # noqa: E402, F401  for the tests
 
 CHECKS_SCHEMAS = os.environ.get("RUBRICD_TEST_SCHEMAS") != "no"
@@ -597,6 +598,22 @@ def lend(daemon_of, shape):
     for daemon in lent:
         assert daemon.process.poll() is None, f"rubricd ended: {daemon.log()}"
         wait_until(daemon.is_idle, "the jobs of the test are gone")
+
+
+@pytest.fixture
+def make_helper(tmp_path):
+    """Starts a rubricd-idmap for the account of the tests, with the options of Helper. Only root can."""
+    helpers = []
+
+    def make(**kwargs):
+        open_up(tmp_path)
+        program, uid = BUILD / "daemon" / "rubricd-idmap", pwd.getpwnam(ACCOUNT).pw_uid
+        helpers.append(Helper(program, tmp_path, uid, AS_ACCOUNT, **kwargs))
+        return helpers[-1]
+
+    yield make
+    for helper in helpers:
+        helper.close()
 
 
 class Bench:

@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ACCOUNT, AS_ACCOUNT, BUILD, PYTHON, Bench, open_up, user_namespaces_are_refused, wait_until
-from idmap_helper import COUNT, FIRST, Helper
+from conftest import ACCOUNT, AS_ACCOUNT, BUILD, PYTHON, Bench, user_namespaces_are_refused, wait_until
+from idmap_helper import COUNT, FIRST
 
 HELPER = BUILD / "daemon" / "rubricd-idmap"
 UID = pwd.getpwnam(ACCOUNT).pw_uid
@@ -21,20 +21,6 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give th
 needs_namespaces = pytest.mark.skipif(
     user_namespaces_are_refused() is not None, reason="user namespaces are refused here"
 )
-
-
-@pytest.fixture
-def make_helper(tmp_path):
-    helpers = []
-
-    def make(**kwargs):
-        open_up(tmp_path)
-        helpers.append(Helper(HELPER, tmp_path, UID, AS_ACCOUNT, **kwargs))
-        return helpers[-1]
-
-    yield make
-    for helper in helpers:
-        helper.close()
 
 
 @pytest.fixture

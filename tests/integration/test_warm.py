@@ -187,9 +187,30 @@ def run_both(daemon, job):
         warm, cold = client.run({**job, "warm": True}), client.run({**job, "warm": False})
     assert warm["type"] == cold["type"] == "result", (warm, cold)
     assert (warm.pop("interpreter"), cold.pop("interpreter")) == ("warm", "cold")
-    for answer in (warm, cold):
+    return without_measures(warm, cold)
+
+
+def run_of_class(daemon, bench, job):
+    """Runs JOB as one of a class that has its rubric compiled ahead, and cold. Returns the two results without
+    measured values, or None if the rubric cannot be compiled ahead."""
+    (bench.root / job["task_class"] / "task_class.json").write_text('{"warm": {}}')
+    with daemon.connect() as client:
+        client.run(job)  # the second is certainly no fork of the jail
+        warm, cold = client.run(job), client.run({**job, "warm": False})
+    assert warm["type"] == cold["type"] == "result", (warm, cold)
+    assert cold.pop("no_warm_class") and cold.pop("warm_class") is None
+    assert (warm.pop("interpreter"), cold.pop("interpreter")) == ("warm", "cold")
+    reason = warm.pop("no_warm_class", None)
+    if warm.pop("warm_class") is None:
+        assert reason.startswith(("cannot compile the rubric: ", "its modules print", "the rubric is not a file")), reason
+        return None
+    return without_measures(warm, cold)
+
+
+def without_measures(*answers):
+    for answer in answers:
         answer.pop("usage"), answer.pop("job_no"), answer["score"].pop("wall_clock_ms")
-    return without_addresses(warm), without_addresses(cold)
+    return [without_addresses(answer) for answer in answers]
 
 
 def need_proc():
@@ -214,14 +235,47 @@ def test_a_script_finds_the_same(warm_daemon, bench, name):
     assert warm == cold
 
 
-@pytest.mark.parametrize("name", ENDS)
-def test_a_script_ends_the_same(warm_daemon, bench, name):
+@pytest.mark.parametrize("name", FACTS)
+def test_a_script_of_a_class_finds_the_same(warm_daemon, bench, name):
+    need_proc()
+    before, expression = FACTS[name]
+    job = bench.job(f"{before}\n_facts = [{expression}]\n{TELL}\ntell(_facts)\n", case={"a": "é", "b": 2})
+    warm, cold = run_of_class(warm_daemon, bench, job)
+    facts = [json.loads(answer["score"]["failure_modes"][0]["detail"]) for answer in (warm, cold)]
+    if name == "limits":  # the template counts, too
+        of_warm, of_cold = (next(limit for limit in found[0] if limit[0] == "RLIMIT_NPROC")[1] for found in facts)
+        assert of_warm == [limit + 1 for limit in of_cold]
+        return
+    assert facts[0] == facts[1] and facts[0]
+    assert warm == cold
+
+
+def job_that_ends(bench, name):
     code = ENDS[name]
     job = bench.job("")
     path = bench.root / job["task_class"] / "rubric.py"
     path.write_bytes(code.encode("latin-1" if "latin-1" in code else "utf-8"))
-    warm, cold = run_both(warm_daemon, job)
+    return job
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_script_ends_the_same(warm_daemon, bench, name):
+    warm, cold = run_both(warm_daemon, job_that_ends(bench, name))
     assert warm == cold
+
+
+# Those that a template cannot compile without a word.
+NOT_AHEAD = {"a syntax error", "an indentation error", "null bytes", "an unknown encoding", "a syntax warning"}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_script_of_a_class_ends_the_same(warm_daemon, bench, name):
+    need_proc()
+    both = run_of_class(warm_daemon, bench, job_that_ends(bench, name))
+    assert (both is None) == (name in NOT_AHEAD)
+    if both:
+        warm, cold = both
+        assert warm == cold
 
 
 @pytest.mark.parametrize("what", ["archive", "archive behind text", "sign of an archive", "long text"])

@@ -33,7 +33,7 @@ struct packet {
 static const struct packet packets[] = {
     {"job", TRUE, 3, {.argc = 1, .fd_mask = STANDARD}},
     {"job-all-lists",
-     STRINGS("/bin/sh\0-c\0x\0A=b\0C=\0/bench\0/a\0/b\0/c\0d\0*.txt\0"),
+     STRINGS("/bin/sh\0-c\0x\0A=b\0C=\0/bench\0/a\0/b\0/c\0d\0*.txt\0k\0mre\0"),
      3,
      {.argc = 3,
       .envc = 2,
@@ -41,6 +41,8 @@ static const struct packet packets[] = {
       .readable_count = 2,
       .candidate_argc = 2,
       .collect_count = 1,
+      .class_count = 2,
+      .class_bytes = 1 << 20,
       .fd_mask = STANDARD}},
     {"job-joined",
      STRINGS("/i\0A=b\0/p\0001\0C=d\0"),

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/* Theory of operation. template_make() forks the jail without an exit signal, as the twin is forked
+ * (twin.c): so the jail finds out by one call that a job has left no other process. The fork keeps
+ * one descriptor, its end of the link; gets an empty input, and a pipe that shows whether anything
+ * is printed; is confined; and loads. Then it says what it has loaded, and waits. Meanwhile the
+ * jail looks at it through /proc, while it is still dumpable. If the jail is content, it tells the
+ * template to go on. The template makes itself undumpable, which the jail can see, too.
+ *
+ * For each job the jail sends one message with descriptors. The template clones itself with
+ * CLONE_PARENT and tells the pid. If the job has a control group, the new process waits until the
+ * jail has moved it there. It takes the descriptors, confines itself once more, closes the pipe by
+ * which it would have told a failure, and runs the script.
+ *
+ * Whatever the template says is believed no more than what a job says. The pid that it tells must
+ * be a child of the jail. The worst that a class can do is to spoil its own jobs. */
+#include "template.h"
+#include "cgroup_fork.h"
+#include "children.h"
+#include "identity.h"
+#include "idmap.h"
+#include "proc_files.h"
+#include "shield.h"
+#include "twin.h"
+
+#include "daemon/base/clock.h"
+#include "proto/util.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* Time that a template has to answer once it has loaded everything. */
+#define ANSWER_MS 3000
+/* Time from the end of a process's descriptors to its own. */
+#define DYING_MS 100
+
+/* The descriptors of a job that a template is sent, as bits and in this order. */
+enum sent {
+    SENT_STDOUT,
+    SENT_STDERR,
+    SENT_CWD,
+    SENT_FAILURE, /* a pipe for a lockdown_error */
+    SENT_RULESET,
+    SENT_STDIN, /* may be missing */
+    SENT_GATE,  /* likewise; otherwise wait for a byte here */
+    SENT_COUNT,
+};
+
+/* --- messages ------------------------------------------------------------------------------ */
+
+static bool send_fds(int link, uint32_t mask, const int fds[SENT_COUNT])
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int) * SENT_COUNT)];
+    } control = {.space = {0}};
+    int sent[SENT_COUNT];
+    size_t count = 0;
+    for (unsigned i = 0; i < SENT_COUNT; i++)
+        if (mask & 1u << i)
+            sent[count++] = fds[i];
+    struct iovec iov = {&mask, sizeof(mask)};
+    struct msghdr message = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = control.space,
+        .msg_controllen = CMSG_SPACE(sizeof(int) * count),
+    };
+    control.header = (struct cmsghdr){CMSG_LEN(sizeof(int) * count), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), sent, sizeof(int) * count);
+    return sendmsg(link, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(mask);
+}
+
+/* Returns false at the end of the link. Descriptors that are missing become -1. */
+static bool receive_fds(int link, int ret[SENT_COUNT])
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int) * SENT_COUNT)];
+    } control;
+    uint32_t mask = 0;
+    struct iovec iov = {&mask, sizeof(mask)};
+    struct msghdr message = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = control.space,
+        .msg_controllen = sizeof(control.space),
+    };
+    ssize_t n;
+    do
+        n = recvmsg(link, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(mask) || !CMSG_FIRSTHDR(&message))
+        return false;
+    const unsigned char *next = CMSG_DATA(CMSG_FIRSTHDR(&message));
+    for (unsigned i = 0; i < SENT_COUNT; i++) {
+        ret[i] = -1;
+        if (mask & 1u << i) {
+            memcpy(&ret[i], next, sizeof(int));
+            next += sizeof(int);
+        }
+    }
+    return true;
+}
+
+/* Waits for SIZE bytes of a message from the template, for at most MS. */
+static bool hear(const struct template *template, unsigned ms, void *ret, size_t size)
+{
+    struct pollfd fds[] = {{.fd = template->link, .events = POLLIN},
+                           {.fd = template->pidfd, .events = POLLIN}};
+    uint64_t until_ns = clock_now_ns() + ms * NS_PER_MS;
+    int r;
+    do {
+        uint64_t now_ns = clock_now_ns();
+        if (now_ns >= until_ns)
+            return false;
+        r = poll(fds, ARRAY_SIZE(fds), (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+    } while (r < 0 && errno == EINTR);
+    return r > 0 && fds[0].revents &&
+           recv(template->link, ret, size, MSG_DONTWAIT) == (ssize_t)size;
+}
+
+/* --- in the template ------------------------------------------------------------------------- */
+
+struct life {
+    const struct template_parts *parts;
+    struct lockdown lockdown; /* of all jobs, but for their descriptors */
+    int link;
+};
+
+/* In the fork: becomes the job. */
+_Noreturn static void run_job(struct life *life, const int fds[SENT_COUNT])
+{
+    struct lockdown *lockdown = &life->lockdown;
+    struct lockdown_error error = {0};
+    char go;
+    if (fds[SENT_GATE] >= 0 && read(fds[SENT_GATE], &go, 1) != 1)
+        _exit(127);
+    lockdown->fds[STDIN_FILENO] = fds[SENT_STDIN];
+    lockdown->fds[STDOUT_FILENO] = fds[SENT_STDOUT];
+    lockdown->fds[STDERR_FILENO] = fds[SENT_STDERR];
+    lockdown->cwd = fds[SENT_CWD];
+    lockdown->ruleset = fds[SENT_RULESET];
+    if (!lockdown_again(lockdown, &error)) {
+        (void)!write(fds[SENT_FAILURE], &error, sizeof(error));
+        _exit(127);
+    }
+    (void)prctl(PR_SET_DUMPABLE, 1); /* as after an execve, the program may inspect itself */
+    /* Among them is the pipe, whose end tells the jail that the program runs. */
+    (void)close_range(LINK_STANDARD_FDS, ~0U, 0);
+    life->parts->start->interpreter->run_loaded();
+}
+
+/* Forks a job, and tells its pid or a negative errno. Returns false if the template must end. */
+static bool serve(struct life *life)
+{
+    const struct jail_interpreter *interpreter = life->parts->start->interpreter;
+    int fds[SENT_COUNT];
+    if (!receive_fds(life->link, fds))
+        return false;
+    interpreter->before_fork();
+    long pid = syscall(SYS_clone, CLONE_PARENT, NULL, NULL, NULL, NULL);
+    if (pid == 0)
+        run_job(life, fds);
+    int32_t told = pid < 0 ? -errno : (int32_t)pid;
+    interpreter->after_fork();
+    for (unsigned i = 0; i < SENT_COUNT; i++)
+        close_fd(fds[i]);
+    return send(life->link, &told, sizeof(told), MSG_NOSIGNAL) == (ssize_t)sizeof(told);
+}
+
+/* Keeps the link, on the first number after those of a program, and closes everything else that the
+ * jail had open. */
+static bool keep_link(struct life *life)
+{
+    if (life->link != LINK_FD && dup3(life->link, LINK_FD, O_CLOEXEC) < 0)
+        return false;
+    life->link = LINK_FD;
+    return close_range(LINK_FD + 1, ~0U, 0) == 0;
+}
+
+_Noreturn static void live(const struct template_parts *parts, int link, int output)
+{
+    struct life life = {.parts = parts, .lockdown = *parts->lockdown, .link = link};
+    struct link_loaded loaded = {.error = 0};
+    struct lockdown_error error = {0};
+    char go;
+    life.lockdown.fds[STDIN_FILENO] = -1;
+    life.lockdown.fds[STDOUT_FILENO] = life.lockdown.fds[STDERR_FILENO] = output;
+    life.lockdown.ret_error = &error;
+    lockdown_confine(&life.lockdown);
+    (void)prctl(PR_SET_NAME, "rubricd-class");
+    start_leave_jail(parts->start);
+    if (!enclosure_guards_signals(parts->enclosure) && shield_low_pids() < 0)
+        _exit(127);
+    (void)prctl(PR_SET_DUMPABLE, 1); /* the jail is to look at it */
+    if (!keep_link(&life))
+        _exit(127);
+    parts->start->interpreter->load(life.lockdown.argv, life.lockdown.envp, parts->class_parts + 1,
+                                    &loaded);
+    if (send(LINK_FD, &loaded, sizeof(loaded), MSG_NOSIGNAL) != (ssize_t)sizeof(loaded) ||
+        recv(LINK_FD, &go, 1, 0) != 1 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
+        send(LINK_FD, &go, 1, MSG_NOSIGNAL) != 1)
+        _exit(0);
+    while (serve(&life))
+        ;
+    _exit(0);
+}
+
+/* --- in the jail: looking at it -------------------------------------------------------------- */
+
+/* Returns how many entries of the directory PATH are numbers; -1 if it cannot be read. */
+static int count_numbers(int proc, const char *path)
+{
+    _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, path);
+    int count = 0;
+    if (!dir)
+        return -1;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+    return count;
+}
+
+static int count_of(int proc, pid_t pid, const char *what)
+{
+    char path[32];
+    (void)snprintf(path, sizeof(path), "%d/%s", (int)pid, what);
+    return count_numbers(proc, path);
+}
+
+/* Whether the process has memory that it shares with others and may write to. */
+static bool shares_memory(int proc, pid_t pid)
+{
+    char path[32], *line = NULL;
+    size_t size = 0;
+    (void)snprintf(path, sizeof(path), "%d/maps", (int)pid);
+    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!maps) {
+        close_fd(fd);
+        return true;
+    }
+    bool shares = false;
+    size_t lines = 0;
+    while (!shares && getline(&line, &size, maps) > 0) {
+        const char *rights = strchr(line, ' '); /* "from-to rwxs ..." */
+        shares = !rights || strlen(rights) < 5 || (rights[2] == 'w' && rights[4] == 's');
+        lines++;
+    }
+    free(line);
+    (void)fclose(maps);
+    return shares || lines == 0;
+}
+
+/* Returns the memory in bytes that ends with the process: its own, and its part of what it has in
+ * common with the jail. UINT64_MAX if that is not known. */
+static uint64_t memory_of(int proc, pid_t pid)
+{
+    char path[32], text[1024];
+    (void)snprintf(path, sizeof(path), "%d/smaps_rollup", (int)pid);
+    const char *pss = read_text(proc, path, text, sizeof(text)) ? strstr(text, "\nPss:") : NULL;
+    return pss ? strtoull(pss + strlen("\nPss:"), NULL, 10) * 1024 : UINT64_MAX;
+}
+
+/* Whether it lives, after MS. */
+static bool lives(const struct template *template, int ms)
+{
+    struct pollfd end = {.fd = template->pidfd, .events = POLLIN};
+    return template->pid > 0 && poll(&end, 1, ms) == 0;
+}
+
+bool template_is_alone(const struct template *template, const struct enclosure *enclosure)
+{
+    return lives(template, 0) && count_numbers(enclosure->view.proc, ".") == 2;
+}
+
+static bool complain(char why[TEMPLATE_WHY_SIZE], const char *what)
+{
+    (void)snprintf(why, TEMPLATE_WHY_SIZE, "%s", what);
+    return false;
+}
+
+/* Looks at a template that has loaded everything and waits. OUTPUT is what it has printed. */
+static bool examine(const struct template *template, const struct template_parts *parts, int output,
+                    char why[TEMPLATE_WHY_SIZE])
+{
+    int proc = parts->enclosure->view.proc, printed = 0;
+    pid_t pid = template->pid;
+    if (count_of(proc, pid, "task") != 1)
+        return complain(why, "threads are left when its modules are loaded");
+    if (!template_is_alone(template, parts->enclosure))
+        return complain(why, "processes are left when its modules are loaded");
+    if (count_of(proc, pid, "fd") != LINK_STANDARD_FDS + 1)
+        return complain(why, "files or sockets are open when its modules are loaded");
+    if (enclosure_check_sockets(parts->enclosure, template_sockets(template)) < 0)
+        return complain(why, "sockets are left when its modules are loaded");
+    if (shares_memory(proc, pid))
+        return complain(why, "its modules have memory that processes share");
+    if (ioctl(output, FIONREAD, &printed) < 0 || printed != 0)
+        return complain(why, "its modules print something when they are loaded");
+    return true;
+}
+
+/* Whether the process is undumpable. Then the kernel gives its /proc to root, and closes it to a
+ * jail that has no rights over the user namespace in which its memory was made. */
+static bool is_closed(const struct template *template, const struct enclosure *enclosure)
+{
+    struct stat st;
+    char path[16];
+    int proc = enclosure->view.proc;
+    (void)snprintf(path, sizeof(path), "%d", (int)template->pid);
+    bool is_root = fstatat(proc, path, &st, 0) == 0 && st.st_uid != IDMAP_JOB;
+    return is_root || (count_of(proc, template->pid, "fd") < 0 && errno == EACCES);
+}
+
+/* --- in the jail: its life ------------------------------------------------------------------- */
+
+bool template_is_possible(const struct enclosure *enclosure, char why[TEMPLATE_WHY_SIZE])
+{
+    static const enum layer needed[] = {LAYER_USER_NAMESPACE, LAYER_MOUNT_NAMESPACE,
+                                        LAYER_PID_NAMESPACE, LAYER_NO_NEW_PRIVS, LAYER_SECCOMP};
+    for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+        if (!layer_in(enclosure->layers, needed[i])) {
+            (void)snprintf(why, TEMPLATE_WHY_SIZE, "the layer %s is not in force",
+                           layer_name(needed[i]));
+            return false;
+        }
+    if (enclosure->last_pid < 0) /* it could not be given a low pid */
+        return complain(why, "this kernel does not let a jail choose pids");
+    return true;
+}
+
+bool template_is_of(const struct template *template, const char *key)
+{
+    return strcmp(template->key, key) == 0 && lives(template, 0);
+}
+
+void template_dismiss(struct template *template)
+{
+    siginfo_t info;
+    if (lives(template, 0))
+        (void)kill(template->pid, SIGKILL);
+    /* It may be reaped already, with what a job had left. */
+    while (template->pid > 0 &&
+           waitid(P_PIDFD, (id_t) template->pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+        ;
+    close_fd(template->pidfd);
+    close_fd(template->link);
+    explicit_bzero(template, sizeof(*template)); /* the next job may be a copy of this memory */
+    *template = (struct template)TEMPLATE_NULL;
+}
+
+/* Forks it. OUTPUT is the end of the pipe that it prints to. A negative errno on failure. */
+static pid_t fork_template(struct template *template, const struct template_parts *parts,
+                           int output)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    enclosure_restart_pids(parts->enclosure, ENCLOSURE_PIDS_OF_JAIL);
+    parts->start->interpreter->before_fork();
+    pid_t pid = children_fork_quietly(0, parts->enclosure->pass, &template->pidfd);
+    if (pid == 0) {
+        close_fd(ends[0]);
+        live(parts, ends[1], output);
+    }
+    parts->start->interpreter->after_fork();
+    close_fd(ends[1]);
+    template->link = ends[0];
+    template->pid = MAX(pid, 0);
+    return pid;
+}
+
+/* Has it load everything, and looks at it. OUTPUT is the end of the pipe that shows what is
+ * printed. */
+static bool prepare(struct template *template, const struct template_parts *parts, int output,
+                    char why[TEMPLATE_WHY_SIZE])
+{
+    struct link_loaded *loaded = &template->loaded;
+    char go = 0;
+    if (!hear(template, parts->load_ms, loaded, sizeof(*loaded)))
+        return complain(why, lives(template, DYING_MS)
+                                 ? "its modules take too long to load"
+                                 : "the process that loads its modules has ended");
+    loaded->why[sizeof(loaded->why) - 1] = loaded->digest[sizeof(loaded->digest) - 1] = '\0';
+    if (loaded->error != 0)
+        return complain(why, loaded->why);
+    loaded->bytes = memory_of(parts->enclosure->view.proc, template->pid);
+    if (!examine(template, parts, output, why))
+        return false;
+    if (send(template->link, &go, 1, MSG_NOSIGNAL) != 1 ||
+        !hear(template, ANSWER_MS, &go, sizeof(go)) || !is_closed(template, parts->enclosure))
+        return complain(why, "its modules keep the process that loads them from closing itself");
+    return true;
+}
+
+/* Whether the template has room; otherwise says so in WHY. */
+static bool has_room(const struct template *template, const struct template_parts *parts,
+                     char why[TEMPLATE_WHY_SIZE])
+{
+    uint64_t bytes = template->loaded.bytes;
+    if (bytes <= parts->bytes_max)
+        return true;
+    (void)snprintf(why, TEMPLATE_WHY_SIZE,
+                   "its modules take %" PRIu64 " MiB, and [warm] classes has room for %" PRIu64,
+                   (bytes >> 20) + 1, parts->bytes_max >> 20);
+    return false;
+}
+
+int template_make(struct template *template, const struct template_parts *parts,
+                  char why[TEMPLATE_WHY_SIZE])
+{
+    int output[2], error = EINVAL;
+    assert(template->pid == 0);
+    if (pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0) {
+        (void)complain(why, strerror(errno));
+        return errno;
+    }
+    pid_t pid = fork_template(template, parts, output[1]);
+    close_fd(output[1]);
+    if (pid < 0) {
+        (void)complain(why, strerror(-pid));
+        error = -pid;
+    } else if (prepare(template, parts, output[0], why)) {
+        error = has_room(template, parts, why) ? 0 : ENOSPC; /* there may be room another time */
+    }
+    close_fd(output[0]);
+    if (error == 0)
+        (void)snprintf(template->key, sizeof(template->key), "%s", parts->class_parts[0]);
+    else
+        template_dismiss(template);
+    return error;
+}
+
+/* --- in the jail: its jobs ------------------------------------------------------------------- */
+
+/* Returns a pidfd of PID if that is a child of this process that is not the template; a negative
+ * errno otherwise. */
+static int open_child(const struct template *template, pid_t pid)
+{
+    siginfo_t info;
+    if (pid <= 1 || pid == template->pid)
+        return -EPROTO;
+    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pidfd < 0)
+        return -errno;
+    if (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+        return -errno;
+    return TAKE_FD(pidfd);
+}
+
+/* Waits until the job has begun its program or ended, and reads what it tells of a failure. */
+static void await_start(int failure, struct lockdown_error *ret)
+{
+    ssize_t n;
+    do
+        n = read(failure, ret, sizeof(*ret));
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)sizeof(*ret) && ret->stage < LINK_STAGE_COUNT)
+        return;
+    *ret = (struct lockdown_error){n == 0 ? LINK_STAGE_NONE : LINK_STAGE_FORK, n == 0 ? 0 : EPROTO};
+}
+
+/* Has the template fork a job with these descriptors. Returns the pid or a negative errno. */
+static pid_t ask(struct template *template, const int fds[SENT_COUNT], int *ret_pidfd)
+{
+    uint32_t mask = 0;
+    int32_t pid = 0;
+    for (unsigned i = 0; i < SENT_COUNT; i++)
+        mask |= fds[i] >= 0 ? 1u << i : 0;
+    if (!send_fds(template->link, mask, fds) || !hear(template, ANSWER_MS, &pid, sizeof(pid)))
+        return -EPIPE;
+    if (pid < 0)
+        return pid;
+    int pidfd = open_child(template, pid);
+    *ret_pidfd = pidfd;
+    return pidfd < 0 ? pidfd : pid;
+}
+
+/* Moves the job to its group and lets it go on. GATE is closed then, also if that fails: the job
+ * waits no longer. */
+static int let_go(int gate, int cgroup, pid_t pid)
+{
+    int r = cgroup_move(cgroup, pid);
+    if (r == 0 && write(gate, "", 1) != 1)
+        r = -errno;
+    close_fd(gate);
+    return r;
+}
+
+/* Has the template fork a job, and lets it go on if it waits at a gate. FDS are borrowed, GATE (-1:
+ * none) is not. */
+static pid_t fork_job(struct template *template, const int fds[SENT_COUNT], int gate, int cgroup,
+                      int *ret_pidfd, struct lockdown_error *ret_error)
+{
+    pid_t pid = ask(template, fds, ret_pidfd);
+    if (pid < 0 || gate < 0) {
+        close_fd(gate);
+        return pid;
+    }
+    int r = let_go(gate, cgroup, pid);
+    if (r < 0)
+        *ret_error = (struct lockdown_error){LINK_STAGE_CGROUP, -r};
+    return pid;
+}
+
+pid_t template_fork(struct template *template, const struct lockdown *lockdown, int cgroup,
+                    int *ret_pidfd, struct lockdown_error *ret_error)
+{
+    int failure[2] = {-1, -1}, gate[2] = {-1, -1};
+    *ret_error = (struct lockdown_error){0};
+    if (pipe2(failure, O_CLOEXEC) < 0)
+        return -errno;
+    _cleanup_close_ int told = failure[0];
+    pid_t pid = cgroup >= 0 && pipe2(gate, O_CLOEXEC) < 0 ? -errno : 0;
+    const int fds[SENT_COUNT] = {
+        [SENT_STDOUT] = lockdown->fds[STDOUT_FILENO],
+        [SENT_STDERR] = lockdown->fds[STDERR_FILENO],
+        [SENT_CWD] = lockdown->cwd,
+        [SENT_FAILURE] = failure[1],
+        [SENT_RULESET] = lockdown->ruleset,
+        [SENT_STDIN] = lockdown->fds[STDIN_FILENO],
+        [SENT_GATE] = gate[0],
+    };
+    if (pid == 0)
+        pid = fork_job(template, fds, gate[1], cgroup, ret_pidfd, ret_error);
+    close_fd(failure[1]);
+    close_fd(gate[0]);
+    if (pid < 0)
+        template_dismiss(template);
+    else if (ret_error->stage == LINK_STAGE_NONE)
+        await_start(told, ret_error);
+    return pid;
+}

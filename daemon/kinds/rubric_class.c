@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "rubric_class.h"
+
+#include "proto/fields.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <sha2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the name of a module, with its dots. */
+#define MODULE_NAME_MAX 200
+
+struct rubric_class *rubric_class_free(struct rubric_class *class)
+{
+    for (size_t i = 0; class && i < class->count; i++)
+        free(class->parts[i]);
+    free(class);
+    return NULL;
+}
+
+static void rubric_class_free_pointer(struct rubric_class **class)
+{
+    *class = rubric_class_free(*class);
+}
+
+/* Whether NAME consists of identifiers with dots between them. */
+static bool is_module_name(const char *name)
+{
+    bool begins = true;
+    size_t n = strlen(name);
+    for (const char *at = name; *at; at++) {
+        bool is_letter = isascii((unsigned char)*at) && (isalpha((unsigned char)*at) || *at == '_');
+        if (*at == '.' ? begins : !is_letter && (begins || !isdigit((unsigned char)*at)))
+            return false;
+        begins = *at == '.';
+    }
+    return !begins && n <= MODULE_NAME_MAX;
+}
+
+/* Adds the names in LIST (NULL: none), each behind LETTER. */
+static int add_list(struct rubric_class *class, const json_t *list, const char *path, char letter,
+                    struct fault *fault)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        char where[FIELD_PATH_MAX];
+        const json_t *item = json_array_get(list, i);
+        (void)snprintf(where, sizeof(where), "%s[%zu]", path, i);
+        int r = field_check_type(item, FIELD_TEXT, where, fault);
+        if (r < 0)
+            return r;
+        const char *name = json_string_value(item);
+        if (!is_module_name(name)) {
+            fault_set(fault, "%s: not the name of a module", where);
+            return -EINVAL;
+        }
+        if (class->count == RUBRIC_CLASS_PARTS_MAX) {
+            fault_set(fault, "%s: more than %d modules and helpers", where, RUBRIC_CLASS_PARTS_MAX);
+            return -EINVAL;
+        }
+        if (asprintf(&class->parts[class->count], "%c%s", letter, name) < 0)
+            return -ENOMEM;
+        class->count++;
+    }
+    return 0;
+}
+
+int rubric_class_decode(const json_t *value, struct rubric_class **ret, struct fault *fault)
+{
+    enum { MODULES, HELPERS, FIELDS };
+    static const struct field table[FIELDS] = {
+        [MODULES] = {"modules", FIELD_ARRAY, FIELD_NULLABLE},
+        [HELPERS] = {"helpers", FIELD_ARRAY, FIELD_NULLABLE},
+    };
+    const json_t *values[FIELDS];
+    if (!value)
+        return 0;
+    int r = fields_decode(value, "warm", table, FIELDS, values, fault);
+    if (r < 0)
+        return r;
+    _cleanup_(rubric_class_free_pointer) struct rubric_class *class = calloc(1, sizeof(*class));
+    if (!class)
+        return -ENOMEM;
+    r = add_list(class, values[MODULES], "warm.modules", 'm', fault);
+    if (r == 0)
+        r = add_list(class, values[HELPERS], "warm.helpers", 'h', fault);
+    if (r == 0)
+        *ret = TAKE_PTR(class);
+    return r;
+}
+
+/* --- the key ------------------------------------------------------------------------------- */
+
+static void add_text(SHA2_CTX *context, const char *text)
+{
+    SHA256Update(context, (const uint8_t *)text, strlen(text) + 1);
+}
+
+static void add_number(SHA2_CTX *context, uint64_t number)
+{
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%" PRIu64, number);
+    add_text(context, text);
+}
+
+/* Whether the daemon alone enforces the limit, so that a process does not get it at its start. */
+static bool is_of_daemon(enum limit limit)
+{
+    return limit == LIMIT_WALL_CLOCK || limit == LIMIT_OUTPUT;
+}
+
+void rubric_class_list(const struct rubric_class *class, const char *digest,
+                       const struct launch *launch, struct rubric_class_list *list)
+{
+    SHA2_CTX context;
+    SHA256Init(&context);
+    add_text(&context, digest);
+    add_text(&context, launch->bench.path);
+    add_number(&context, launch->bench.device);
+    add_number(&context, launch->bench.inode);
+    for (const char *const *argument = launch->argv; *argument; argument++)
+        add_text(&context, *argument);
+    for (unsigned i = 0; i < LIMIT_COUNT; i++)
+        if (!is_of_daemon((enum limit)i))
+            add_number(&context, launch->limits.of[i]);
+    list->parts[0] = list->key;
+    for (size_t i = 0; i < class->count; i++) {
+        add_text(&context, class->parts[i]);
+        list->parts[1 + i] = class->parts[i];
+    }
+    list->parts[1 + class->count] = NULL;
+    (void)SHA256End(&context, list->key);
+}
