@@ -6,13 +6,15 @@ read what they print. The other is a runner written with asyncio, at its best of
 run in turn; each ratio is of one round. The benchmark checks every score that it measures."""
 
 import json
+import subprocess
 
 from bench import PROCESSORS, PYTHON, ROOT, SCRUBBED_ENV, Daemon, NotMeasured, fork_loop, run_loop
-from rubrics import SHIPPED, SMALL, install, is_right, job_for
+from rubrics import AS_CLASS, HEAVY, SHIPPED, SMALL, install, is_right, job_for
 from table import Row, at_least, main, ratios
 
 WARM_JOBS = 1500
 COLD_JOBS = 200
+HEAVY_JOBS = 20
 RUNNER = ROOT / "tests" / "bench" / "asyncio_runner.py"
 RUNNER_IN_FLIGHT = (2, 4, 8)
 
@@ -58,6 +60,25 @@ def rows_of(rubric, rates, goals):
     yield Row("d", f"{name}, warm to asyncio", ratios(rates["warm"], rates["asyncio"]), goal=goals and at_least(8))
 
 
+def rates_as_class(rubric, plain, daemon, root, rounds, scale, plain_jobs):
+    """The rates of RUBRIC, whose class has everything loaded ahead, and of a plain loop of PLAIN."""
+    count = scale.jobs(WARM_JOBS)
+    jobs = daemon.write_jobs("class", (job_for(root, rubric, n) for n in range(count)))
+    rates = {"plain": [], "class": []}
+    daemon.rate(jobs, count, lambda result: result["type"] == "result")  # loads it
+    for _ in range(rounds):
+        rates["plain"].append(plain_rate(daemon, root, plain, scale.jobs(plain_jobs)))
+        rates["class"].append(daemon.rate(jobs, count, lambda result: is_right(result, rubric, "warm", True)))
+    return rates
+
+
+def rows_as_class(rubric, rates, goal):
+    name = f"rubric `{rubric.task_class}`"
+    yield Row("c", f"{name}, plain loop, {PROCESSORS} in flight", rates["plain"], "/s")
+    yield Row("c", f"{name}, as a warm class", rates["class"], "/s")
+    yield Row("c", f"{name}, as a warm class to plain", ratios(rates["class"], rates["plain"]), goal=at_least(goal))
+
+
 def measure(scale):
     """the rate of rubrics"""
     with Daemon(f"daemon.slots={PROCESSORS}") as daemon:
@@ -65,6 +86,12 @@ def measure(scale):
         root = install(daemon)
         yield from rows_of(SMALL, rates_of(SMALL, daemon, root, scale.rounds(7), scale), True)
         yield from rows_of(SHIPPED, rates_of(SHIPPED, daemon, root, scale.rounds(3), scale), False)
+        rates = rates_as_class(AS_CLASS, SHIPPED, daemon, root, scale.rounds(5), scale, COLD_JOBS)
+        yield from rows_as_class(AS_CLASS, rates, 8)
+        if subprocess.run([PYTHON, "-c", "import numpy, pandas"], stderr=subprocess.DEVNULL).returncode != 0:
+            raise NotMeasured("the rubric that imports numpy and pandas: they are not installed (python3-pandas)")
+        rates = rates_as_class(HEAVY, HEAVY, daemon, root, scale.rounds(5), scale, HEAVY_JOBS)
+        yield from rows_as_class(HEAVY, rates, 30)
 
 
 if __name__ == "__main__":
