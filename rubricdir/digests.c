@@ -24,6 +24,8 @@
 #define STANDS_TIMES 16
 /* But never for longer. */
 #define STANDS_MAX_NS (NS_PER_S / 10)
+/* Of the number of a reading: how often one entry can be read. */
+#define READING_BITS 32
 
 enum entry_state {
     ENTRY_KNOWN,   /* `digest` says what there is to say */
@@ -41,6 +43,9 @@ struct entry {
     bool is_listed;    /* for digests_work() */
     int64_t listed_ns; /* since when */
     unsigned begun;    /* how often it has begun anew since then */
+    uint64_t reading;  /* of `tree`; unlike those of all other entries, and of earlier ones */
+    void *kept;        /* since it was read; NULL: nothing */
+    void (*free_kept)(void *);
     TAILQ_ENTRY(entry) link, of_work;
 };
 
@@ -50,6 +55,7 @@ struct digests {
     struct entries entries; /* those that were used last come first */
     struct entries work;
     size_t n, n_work;
+    uint64_t added; /* entries so far */
 };
 
 static int64_t now_ns(void)
@@ -70,8 +76,16 @@ int digests_new(struct digests **ret)
     return 0;
 }
 
+static void drop_kept(struct entry *entry)
+{
+    if (entry->kept)
+        entry->free_kept(entry->kept);
+    entry->kept = NULL;
+}
+
 static void entry_free(struct entry *entry)
 {
+    drop_kept(entry);
     tree_cursor_deinit(&entry->cursor);
     tree_deinit(&entry->tree);
     free(entry->root);
@@ -96,6 +110,7 @@ struct digests *digests_free(struct digests *digests)
 static void fail(struct entry *entry, int r, const struct fault *fault)
 {
     tree_cursor_deinit(&entry->cursor);
+    drop_kept(entry);
     entry->state = ENTRY_KNOWN;
     entry->failed_ns = now_ns();
     entry->digest = (struct rubric_digest){.is_short = is_shortage(-r)};
@@ -115,6 +130,8 @@ static int begin(struct entry *entry, const struct tree_place *place, struct fau
     tree_adopt(&tree, &entry->tree);
     tree_deinit(&entry->tree);
     entry->tree = tree;
+    drop_kept(entry);
+    entry->reading++;
     entry->state = ENTRY_READING;
     return 0;
 }
@@ -125,7 +142,7 @@ static int finish(struct entry *entry)
     int r = tree_manifest(&entry->tree, &text);
     if (r < 0)
         return r;
-    entry->digest = (struct rubric_digest){.is_short = false};
+    entry->digest = (struct rubric_digest){.reading = entry->reading};
     manifest_digest(text.data, text.length, entry->digest.hex);
     entry->state = ENTRY_KNOWN;
     return 0;
@@ -251,6 +268,7 @@ static struct entry *find_or_add(struct digests *digests, const char *root, cons
         return NULL;
     entry->cursor = (struct tree_cursor)TREE_CURSOR_NULL;
     entry->failed_ns = INT64_MIN / 2;
+    entry->reading = ++digests->added << READING_BITS;
     entry->root = strdup(root);
     entry->name = strdup(name);
     if (!entry->root || !entry->name) {
@@ -297,6 +315,36 @@ void digests_look(struct digests *digests, const char *root, const struct tree_p
     enlist(digests, entry);
     *ret = (struct rubric_digest){.why = "its files have changed and are still being read",
                                   .is_short = true};
+}
+
+/* Returns the entry if its files have not been read since DIGEST was that of them; or NULL. */
+static struct entry *find_as_read(const struct digests *digests, const char *root, const char *name,
+                                  const struct rubric_digest *digest)
+{
+    struct entry *entry = *digest->hex ? find(digests, root, name) : NULL;
+    bool is_as_read = entry && entry->state == ENTRY_KNOWN && *entry->digest.hex &&
+                      entry->digest.reading == digest->reading;
+    return is_as_read ? entry : NULL;
+}
+
+void digests_keep(struct digests *digests, const char *root, const char *name,
+                  const struct rubric_digest *digest, void *value, void (*free_value)(void *))
+{
+    struct entry *entry = find_as_read(digests, root, name, digest);
+    if (!entry) {
+        free_value(value);
+        return;
+    }
+    drop_kept(entry);
+    entry->kept = value;
+    entry->free_kept = free_value;
+}
+
+void *digests_kept(const struct digests *digests, const char *root, const char *name,
+                   const struct rubric_digest *digest)
+{
+    const struct entry *entry = find_as_read(digests, root, name, digest);
+    return entry ? entry->kept : NULL;
 }
 
 bool digests_knows(const struct digests *digests, const char *root, const char *name)

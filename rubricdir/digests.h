@@ -17,6 +17,7 @@ struct rubric_digest {
     char hex[RUBRICDIR_DIGEST_SIZE]; /* "": there is none, and `why` says why */
     char why[FAULT_MAX];             /* "helpers/data.bin: Permission denied" */
     bool is_short;                   /* the host was short of something, or its files change */
+    uint64_t reading; /* the same number, the same files: they have not been read again */
 };
 
 /* 0 or -ENOMEM. */
@@ -33,6 +34,16 @@ void digests_look(struct digests *digests, const char *root, const struct tree_p
 /* Whether the directory NAME below ROOT was looked at before and is not being read: without a
  * system call. What has changed since, digests_look() finds. */
 bool digests_knows(const struct digests *digests, const char *root, const char *name);
+
+/* Keeps VALUE with the directory NAME below ROOT until its files are read again, as DIGEST, which
+ * digests_look() has just returned, was read; or frees it by FREE_VALUE at once. */
+void digests_keep(struct digests *digests, const char *root, const char *name,
+                  const struct rubric_digest *digest, void *value, void (*free_value)(void *));
+
+/* Returns what is kept with the directory since its files were read as DIGEST was; borrowed. NULL
+ * if that is nothing. */
+void *digests_kept(const struct digests *digests, const char *root, const char *name,
+                   const struct rubric_digest *digest);
 
 /* Whether digests_look() can be expected not to read more than BUDGET bytes. If not, digests_work()
  * has something to do. */

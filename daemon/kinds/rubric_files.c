@@ -17,9 +17,16 @@
 /* First buffer: most files fit. */
 #define TASK_CLASS_FILE_FIRST (4u << 10)
 
-struct task_class *task_class_free(struct task_class *task_class)
+static struct task_class *task_class_ref(struct task_class *task_class)
 {
-    if (task_class) {
+    if (task_class)
+        task_class->references++;
+    return task_class;
+}
+
+struct task_class *task_class_unref(struct task_class *task_class)
+{
+    if (task_class && --task_class->references == 0) {
         json_decref(task_class->breakdown_keys);
         json_decref(task_class->failure_modes);
         task_class->warm = rubric_class_free(task_class->warm);
@@ -31,14 +38,14 @@ struct task_class *task_class_free(struct task_class *task_class)
 struct rubric_kept *rubric_kept_free(struct rubric_kept *kept)
 {
     if (kept)
-        kept->task_class = task_class_free(kept->task_class);
+        kept->task_class = task_class_unref(kept->task_class);
     free(kept);
     return NULL;
 }
 
-static void task_class_free_pointer(struct task_class **task_class)
+static void task_class_unref_pointer(struct task_class **task_class)
 {
-    *task_class = task_class_free(*task_class);
+    *task_class = task_class_unref(*task_class);
 }
 
 /* Turns an array of strings into the keys of an object, for look-ups. LIST may be NULL. */
@@ -74,9 +81,10 @@ int task_class_decode(const char *text, size_t n, struct task_class **ret, struc
     };
     const json_t *values[FIELDS];
     _cleanup_json_ json_t *object = NULL;
-    _cleanup_(task_class_free_pointer) struct task_class *decoded = calloc(1, sizeof(*decoded));
+    _cleanup_(task_class_unref_pointer) struct task_class *decoded = calloc(1, sizeof(*decoded));
     if (!decoded)
         return -ENOMEM;
+    decoded->references = 1;
     int r = json_read_object(text, n, &object, fault);
     if (r == 0)
         r = fields_decode(object, "", table, FIELDS, values, fault);
@@ -331,23 +339,105 @@ int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roo
     return digests_prepare(roots->digests, path, &place, DIGEST_BYTES_AT_ONCE);
 }
 
-int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots,
-                struct rubric_place *ret_place, struct task_class **ret_task_class,
-                enum error_code *ret_code, struct fault *fault)
+/* --- what was found before ----------------------------------------------------------------- */
+
+/* What was found for a job, kept with the digest of the rubric's directory. */
+struct found {
+    struct rubric_place place; /* its digest is not used */
+    struct task_class *task_class;
+};
+
+static void found_free(void *value)
 {
-    _cleanup_(task_class_free_pointer) struct task_class *task_class = NULL;
-    _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
-    _cleanup_close_ int root = open_root(spec, roots, &place.root, ret_code, fault);
-    if (root < 0)
-        return root;
+    struct found *found = value;
+    rubric_place_deinit(&found->place);
+    found->task_class = task_class_unref(found->task_class);
+    free(found);
+}
+
+/* Copies PLACE but for its digest. */
+static int copy_place(const struct rubric_place *place, struct rubric_place *ret)
+{
+    _cleanup_rubric_place_ struct rubric_place copy = *place;
+    copy.path = strdup(place->path);
+    copy.root = strdup(place->root);
+    if (!copy.path || !copy.root)
+        return -ENOMEM;
+    copy.within = copy.path + (place->within - place->path);
+    *ret = copy;
+    copy = (struct rubric_place)RUBRIC_PLACE_NULL;
+    return 0;
+}
+
+/* Whether the directory of the rubric is what its name says, and no link elsewhere: then whatever
+ * makes it another directory changes its identity, too, which the digest is looked up by. */
+static bool is_in_place(const struct rubric_place *place, const char *task_class)
+{
+    size_t n = strlen(task_class);
+    return strncmp(place->within, task_class, n) == 0 &&
+           strcmp(place->within + n, "/rubric.py") == 0;
+}
+
+/* Looks up what was found in ROOT, whose canonical path is in PLACE, if the files are as they were
+ * then. Returns whether it was found, and is in PLACE and *ret_task_class. */
+static bool recall(int root, const struct rubric_spec *spec, const struct rubric_roots *roots,
+                   struct rubric_place *place, struct task_class **ret_task_class)
+{
+    struct stat st;
+    const struct tree_place directory = {root, spec->task_class};
+    const char *path = root_of(spec, roots);
+    if (!roots->digests || !digests_knows(roots->digests, path, spec->task_class))
+        return false;
+    digests_look(roots->digests, path, &directory, DIGEST_BYTES_AT_ONCE, &place->digest);
+    const struct found *found =
+        digests_kept(roots->digests, path, spec->task_class, &place->digest);
+    if (!found || strcmp(found->place.root, place->root) != 0 || fstat(root, &st) < 0)
+        return false;
+    struct rubric_place copy = RUBRIC_PLACE_NULL;
+    if (copy_place(&found->place, &copy) < 0)
+        return false; /* so will be what comes next, which says so */
+    copy.root_device = st.st_dev;
+    copy.root_inode = st.st_ino;
+    copy.digest = place->digest;
+    rubric_place_deinit(place);
+    *place = copy;
+    *ret_task_class = task_class_ref(found->task_class);
+    return true;
+}
+
+/* Keeps what was found, if the files are those that the directory had BEFORE it was looked for. */
+static void remember(const struct rubric_spec *spec, const struct rubric_roots *roots,
+                     const struct rubric_digest *before, const struct rubric_place *place,
+                     struct task_class *task_class)
+{
+    struct found *found;
+    if (!*before->hex || !is_in_place(place, spec->task_class) ||
+        !(found = calloc(1, sizeof(*found))))
+        return;
+    if (copy_place(place, &found->place) < 0) {
+        free(found);
+        return;
+    }
+    found->task_class = task_class_ref(task_class);
+    digests_keep(roots->digests, root_of(spec, roots), spec->task_class, before, found, found_free);
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+/* Looks for what is not known from an earlier job. PLACE has the canonical root. */
+static int look_for(int root, const struct rubric_spec *spec, const struct rubric_roots *roots,
+                    struct rubric_place *place, struct task_class **ret_task_class,
+                    enum error_code *ret_code, struct fault *fault)
+{
+    const struct rubric_digest before = place->digest;
     _cleanup_close_ int rubric =
         open_member(root, spec->task_class, "rubric.py", O_PATH, false, ret_code, fault);
     if (rubric < 0)
         return rubric;
-    int r = read_task_class(root, spec->task_class, &task_class, ret_code, fault);
+    int r = read_task_class(root, spec->task_class, ret_task_class, ret_code, fault);
     if (r < 0)
         return r;
-    r = locate(root, rubric, &place);
+    r = locate(root, rubric, place);
     if (r < 0) {
         fault_set(fault, "job.task_class: %.255s/rubric.py: %s", spec->task_class, strerror(-r));
         return refuse_for(ret_code, -r, ERROR_NOT_PERMITTED);
@@ -355,8 +445,25 @@ int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots
     const struct tree_place directory = {root, spec->task_class};
     if (roots->digests)
         digests_look(roots->digests, root_of(spec, roots), &directory, DIGEST_BYTES_AT_ONCE,
-                     &place.digest);
-    r = check_digest(spec, &place.digest, ret_code, fault);
+                     &place->digest);
+    remember(spec, roots, &before, place, *ret_task_class);
+    return 0;
+}
+
+int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots,
+                struct rubric_place *ret_place, struct task_class **ret_task_class,
+                enum error_code *ret_code, struct fault *fault)
+{
+    _cleanup_(task_class_unref_pointer) struct task_class *task_class = NULL;
+    _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
+    _cleanup_close_ int root = open_root(spec, roots, &place.root, ret_code, fault);
+    if (root < 0)
+        return root;
+    int r = recall(root, spec, roots, &place, &task_class)
+                ? 0
+                : look_for(root, spec, roots, &place, &task_class, ret_code, fault);
+    if (r == 0)
+        r = check_digest(spec, &place.digest, ret_code, fault);
     if (r < 0)
         return r;
     *ret_place = place;

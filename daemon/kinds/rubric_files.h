@@ -12,19 +12,21 @@
 
 /* What task_class.json says. A list that is NULL: scores are not checked against it. */
 struct task_class {
+    unsigned references;
     json_t *breakdown_keys; /* an object whose keys are the list */
     json_t *failure_modes;
     struct rubric_class *warm; /* owned; NULL: nothing is to be loaded ahead */
 };
 
-struct task_class *task_class_free(struct task_class *task_class);
+/* Drops a reference. Accepts NULL and returns NULL. */
+struct task_class *task_class_unref(struct task_class *task_class);
 
 /* Decodes the text of a task_class.json. 0, -EINVAL with FAULT naming the JSON path, or -ENOMEM. */
 int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault);
 
 /* What judging takes of a rubric job: `kept` of its plan. */
 struct rubric_kept {
-    struct task_class *task_class; /* owned; NULL: no task_class.json */
+    struct task_class *task_class; /* a reference; NULL: no task_class.json */
     struct rubric_digest digest;
 };
 
@@ -49,7 +51,9 @@ void rubric_place_deinit(struct rubric_place *place);
 #define _cleanup_rubric_place_ _cleanup_(rubric_place_deinit)
 
 /* Finds the rubric beneath its bench root, without following a link out of it, and reads the lists.
- * The caller owns *ret_place and *ret_task_class, which is NULL if there is no task_class.json. On
+ * What was found for an earlier job holds as long as no file of the directory has changed. The
+ * caller owns *ret_place and a reference, *ret_task_class, which is NULL if there is no
+ * task_class.json. On
  * failure the return value is negative and *ret_code and FAULT say what to answer: also if the job
  * names another digest than the rubric's directory has. A directory without a digest is no failure
  * for a job that names none. */

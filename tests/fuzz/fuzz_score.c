@@ -160,6 +160,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         nul ? read_task_class((const char *)nul + 1, size - length - 1) : NULL;
     check_rubric(&out, lists);
     check_report(&out);
-    task_class_free(lists);
+    task_class_unref(lists);
     return 0;
 }

@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* For tests that count or remove files and descriptors. */
+/* For tests that count or remove files and descriptors, or wait until files are no longer new. */
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
+
+static inline void wait_ms(int64_t ms)
+{
+    const struct timespec time = {.tv_nsec = ms * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+/* Waits until the kernel gives new time stamps to files that change: until then those that are
+ * there count as young (rubricdir/tree.h). */
+static inline void let_age(void)
+{
+    wait_ms(60);
+}
 
 /* Returns the number of entries of the directory PATH, "." and ".." included; 0 if it cannot be
  * read. */

@@ -269,12 +269,6 @@ static void test_unreadable(void **state)
 
 /* --- portions ----------------------------------------------------------------------------- */
 
-static void wait_ms(int64_t ms)
-{
-    const struct timespec time = {.tv_nsec = ms * 1000000};
-    (void)nanosleep(&time, NULL);
-}
-
 /* Reads in portions until nothing is left; returns how often. */
 static int work(struct fixture *f, uint64_t portion)
 {
@@ -402,7 +396,7 @@ static void test_change_between_portions(void **state)
     put(f, "c/big", "");
     assert_int_equal(truncate(f->path, BIG), 0);
     assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
-    wait_ms(60);
+    let_age();
     assert_int_equal(digests_work(f->digests, PORTION, &is_ready), 0);
     put(f, "c/big", "changed");
     (void)work(f, PORTION);
@@ -438,7 +432,7 @@ static void test_directories_take_turns(void **state)
     prepare_big(f, "c");
     prepare_big(f, "d");
     put(f, "d/big", ""); /* no longer big */
-    wait_ms(60);
+    let_age();
     for (; !digests_knows(f->digests, f->root, "d"); n++) {
         wait_ms(MAX(digests_work(f->digests, PORTION, &is_ready), 0));
         assert_in_range(n, 0, BIG / (int)PORTION - 4);
@@ -453,7 +447,7 @@ static void test_young_files_delay_no_other_directory(void **state)
     bool is_ready = false;
     prepare_big(f, "c");
     prepare_big(f, "d");
-    wait_ms(60);
+    let_age();
     while (!digests_knows(f->digests, f->root, "d")) {
         put(f, "c/big", "");
         assert_int_equal(truncate(at(f, "c/big"), BIG), 0);
@@ -492,7 +486,7 @@ static void test_many_files(void **state)
         (void)snprintf(name, sizeof(name), "c/sub/%d", i);
         put(f, name, "");
     }
-    wait_ms(60);
+    let_age();
     struct rubric_digest first = look(f, ALL);
     assert_string_equal(look(f, ALL).hex, first.hex);
     put(f, "c/rubric.py", "other");
@@ -522,6 +516,82 @@ static void test_many_directories(void **state)
     assert_string_equal(look(f, ALL).hex, OF_ABC);
 }
 
+/* --- what is kept with a directory ---------------------------------------------------------- */
+
+/* Counts how often it was freed. */
+static void count_freed(void *value)
+{
+    ++*(int *)value;
+}
+
+static void keep(struct fixture *f, const struct rubric_digest *digest, int *value)
+{
+    digests_keep(f->digests, f->root, "c", digest, value, count_freed);
+}
+
+static void test_what_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    int freed[4] = {0};
+    let_age();
+    struct rubric_digest first = look(f, ALL);
+    assert_null(digests_kept(f->digests, f->root, "c", &first));
+    keep(f, &first, &freed[0]);
+    assert_ptr_equal(digests_kept(f->digests, f->root, "c", &first), &freed[0]);
+    struct rubric_digest again = look(f, ALL);
+    assert_ptr_equal(digests_kept(f->digests, f->root, "c", &again), &freed[0]);
+    assert_null(digests_kept(f->digests, f->root, "d", &again));
+    assert_null(digests_kept(f->digests, "/", "c", &again));
+    keep(f, &first, &freed[1]); /* in its place */
+    assert_int_equal(freed[0], 1);
+    assert_ptr_equal(digests_kept(f->digests, f->root, "c", &again), &freed[1]);
+
+    /* The same contents, but read again. */
+    put(f, "c/rubric.py", "abc");
+    struct rubric_digest second = look(f, ALL);
+    assert_string_equal(second.hex, first.hex);
+    assert_int_equal(freed[1], 1);
+    assert_null(digests_kept(f->digests, f->root, "c", &first));
+    assert_null(digests_kept(f->digests, f->root, "c", &second));
+    keep(f, &first, &freed[2]); /* too late */
+    assert_int_equal(freed[2], 1);
+    keep(f, &second, &freed[2]);
+    assert_ptr_equal(digests_kept(f->digests, f->root, "c", &second), &freed[2]);
+
+    /* No digest, nothing that is kept. */
+    assert_int_equal(unlink(at(f, "c/rubric.py")), 0);
+    struct rubric_digest none = look(f, ALL);
+    assert_int_equal(freed[2], 2);
+    assert_null(digests_kept(f->digests, f->root, "c", &none));
+    keep(f, &none, &freed[3]);
+    assert_int_equal(freed[3], 1);
+}
+
+/* What is kept with a directory goes when the directory is remembered no longer, and so does the
+ * number of its reading. */
+static void test_what_is_kept_is_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    struct rubric_digest digest;
+    char name[32];
+    int freed = 0, late = 0, last = 0;
+    struct rubric_digest first = look(f, ALL);
+    keep(f, &first, &freed);
+    for (int i = 0; i < 100; i++) {
+        const struct tree_place place = {f->fd, name};
+        (void)snprintf(name, sizeof(name), "c%d", i);
+        digests_look(f->digests, f->root, &place, ALL, &digest);
+    }
+    assert_int_equal(freed, 1);
+    struct rubric_digest second = look(f, ALL);
+    keep(f, &first, &late);
+    assert_int_equal(late, 1);
+    keep(f, &second, &last);
+    assert_int_equal(last, 0);
+    f->digests = digests_free(f->digests);
+    assert_int_equal(last, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -543,6 +613,8 @@ int main(void)
         TEST(test_change_between_all_portions),
         TEST(test_many_files),
         TEST(test_many_directories),
+        TEST(test_what_is_kept),
+        TEST(test_what_is_kept_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,9 +66,9 @@ static void test_decode_good(void **state)
             fail_msg("%s: %s", cases[i].text, fault.text);
         expect_list(decoded->breakdown_keys, cases[i].breakdown_keys);
         expect_list(decoded->failure_modes, cases[i].failure_modes);
-        assert_null(task_class_free(decoded));
+        assert_null(task_class_unref(decoded));
     }
-    assert_null(task_class_free(NULL));
+    assert_null(task_class_unref(NULL));
 }
 
 static void test_decode_bad(void **state)
@@ -242,7 +242,7 @@ static struct found find(const char *task_class, const char *bench_root,
 static void found_deinit(struct found *found)
 {
     rubric_place_deinit(&found->place);
-    task_class_free(found->task_class);
+    task_class_unref(found->task_class);
 }
 
 static void expect_failure(const struct fixture *f, const char *what, const struct found *found,
@@ -1007,7 +1007,7 @@ static int find_with_room(const struct fixture *f, unsigned room, struct fault *
     int r = rubric_find(&spec, &roots, &place, &task_class, &code, fault);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     rubric_place_deinit(&place);
-    task_class_free(task_class);
+    task_class_unref(task_class);
     return r < 0 ? (int)code : 0;
 }
 
@@ -1022,6 +1022,129 @@ static void test_a_shortage_says_nothing_of_the_rubric(void **state)
         assert_non_null(strstr(fault.text, ": Too many open files"));
     }
     assert_int_equal(find_with_room(f, 3, NULL), 0);
+}
+
+/* --- what was found before ------------------------------------------------------------------- */
+
+/* Finds NAME beneath TOP/BENCH, with digests. */
+static struct found find_beneath(const struct fixture *f, const char *bench,
+                                 struct digests *digests, const char *name)
+{
+    static const char *const everywhere[] = {"/"};
+    const struct rubric_roots roots = {.allowed = {.item = everywhere, .count = 1},
+                                       .digests = digests};
+    return find(name, at(f, bench), &roots);
+}
+
+static struct found find_again(const struct fixture *f, struct digests *digests, const char *name)
+{
+    return find_beneath(f, "root", digests, name);
+}
+
+/* Asserts that NAME is found with one key in its lists, KEY. The lists are those that were read for
+ * an earlier job, LISTS, or, if that is NULL, others. Returns the lists, which are borrowed from
+ * what is kept. */
+static struct task_class *expect_again(const struct fixture *f, struct digests *digests,
+                                       const char *name, const char *key,
+                                       const struct task_class *lists)
+{
+    struct found found = find_again(f, digests, name);
+    assert_int_equal(found.r, 0);
+    expect_place(&found.place);
+    assert_non_null(found.task_class);
+    assert_non_null(json_object_get(found.task_class->breakdown_keys, key));
+    if (lists)
+        assert_ptr_equal(found.task_class, lists);
+    struct task_class *ret = found.task_class;
+    found_deinit(&found);
+    return ret;
+}
+
+static void test_found_once(void **state)
+{
+    const struct fixture *f = *state;
+    struct digests *digests = NULL;
+    assert_int_equal(digests_new(&digests), 0);
+    make_task_class(f, "root/class", "{\"breakdown_keys\": [\"a\"]}");
+    let_age();
+    (void)expect_again(f, digests, "class", "a", NULL); /* digests the files */
+    struct task_class *lists = expect_again(f, digests, "class", "a", NULL);
+    (void)expect_again(f, digests, "class", "a", lists);
+    (void)expect_again(f, digests, "class", "a", lists);
+
+    /* Another root of the same path. */
+    assert_int_equal(rename(at(f, "root"), at(f, "old")), 0);
+    make_directory(f, "root");
+    make_task_class(f, "root/class", "{\"breakdown_keys\": [\"b\"]}");
+    (void)expect_again(f, digests, "class", "b", NULL);
+    (void)expect_again(f, digests, "class", "b", NULL);
+
+    /* A change of the lists, and their end. */
+    make_file(f, "root/class/task_class.json", "{\"breakdown_keys\": [\"c\"]}");
+    (void)expect_again(f, digests, "class", "c", NULL);
+    (void)expect_again(f, digests, "class", "c", NULL);
+    assert_int_equal(unlink(at(f, "root/class/task_class.json")), 0);
+    struct found found = find_again(f, digests, "class");
+    assert_int_equal(found.r, 0);
+    assert_null(found.task_class);
+    found_deinit(&found);
+
+    /* And that of the rubric. */
+    found = find_again(f, digests, "class");
+    assert_int_equal(found.r, 0);
+    found_deinit(&found);
+    assert_int_equal(unlink(at(f, "root/class/rubric.py")), 0);
+    found = find_again(f, digests, "class");
+    assert_int_equal(found.code, ERROR_RUBRIC_NOT_FOUND);
+    assert_null(digests_free(digests));
+}
+
+/* A directory that a link leads to can move without a change of anything that is looked at. */
+static void test_found_behind_a_link(void **state)
+{
+    const struct fixture *f = *state;
+    struct digests *digests = NULL;
+    assert_int_equal(digests_new(&digests), 0);
+    make_directory(f, "root/v1");
+    make_task_class(f, "root/v1/class", "{\"breakdown_keys\": [\"a\"]}");
+    make_link(f, "root/link", "v1/class");
+    let_age();
+    for (int i = 0; i < 3; i++)
+        (void)expect_again(f, digests, "link", "a", NULL);
+    assert_int_equal(rename(at(f, "root/v1"), at(f, "root/v2")), 0);
+    assert_int_equal(unlink(at(f, "root/link")), 0);
+    make_link(f, "root/link", "v2/class");
+    struct found found = find_again(f, digests, "link");
+    assert_int_equal(found.r, 0);
+    assert_string_equal(found.place.within, "v2/class/rubric.py");
+    found_deinit(&found);
+    assert_null(digests_free(digests));
+}
+
+/* So can a bench root that a link leads to. */
+static void test_found_beneath_a_root_that_moves(void **state)
+{
+    const struct fixture *f = *state;
+    struct digests *digests = NULL;
+    assert_int_equal(digests_new(&digests), 0);
+    make_task_class(f, "root/class", "{}");
+    make_link(f, "bench", "root");
+    let_age();
+    for (int i = 0; i < 3; i++) {
+        struct found found = find_beneath(f, "bench", digests, "class");
+        assert_int_equal(found.r, 0);
+        assert_string_equal(found.place.root, at(f, "root"));
+        found_deinit(&found);
+    }
+    assert_int_equal(rename(at(f, "root"), at(f, "moved")), 0);
+    assert_int_equal(unlink(at(f, "bench")), 0);
+    make_link(f, "bench", "moved");
+    struct found found = find_beneath(f, "bench", digests, "class");
+    assert_int_equal(found.r, 0);
+    assert_string_equal(found.place.path, at(f, "moved/class/rubric.py"));
+    expect_place(&found.place);
+    found_deinit(&found);
+    assert_null(digests_free(digests));
 }
 
 #define ON_TREE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -1056,6 +1179,9 @@ int main(void)
         ON_TREE(test_path_that_is_too_long),
         ON_TREE(test_root_through_a_descriptor),
         ON_TREE(test_a_shortage_says_nothing_of_the_rubric),
+        ON_TREE(test_found_once),
+        ON_TREE(test_found_behind_a_link),
+        ON_TREE(test_found_beneath_a_root_that_moves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

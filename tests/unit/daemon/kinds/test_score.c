@@ -68,7 +68,7 @@ static json_t *score_json(struct outcome outcome, struct text out_text, struct t
         .outcome = &outcome, .out = &out, .err = &err, .task_class = task_class};
     struct bench_score score = BENCH_SCORE_NULL;
     assert_int_equal(score_rubric(&input, &score, ret_accepted), 0);
-    task_class_free(task_class);
+    task_class_unref(task_class);
     json_t *json = score_to_json(&score);
     assert_non_null(json);
     bench_score_deinit(&score);
