@@ -27,6 +27,8 @@ FEED_LOOP = PROGRAMS / "feed-loop"
 EXIT0 = PROGRAMS / "exit0"
 # Linked without a C library.
 EXIT0_BARE = PROGRAMS / "exit0-bare"
+# Sleeps for as many milliseconds as its argument says.
+NAP = PROGRAMS / "nap"
 PYTHON = "/usr/bin/python3"
 # The environment that the daemon gives to rubrics. The baselines' rubrics get the same.
 SCRUBBED_ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8"}
@@ -198,12 +200,13 @@ def await_depth(daemon, loop, depth):
         time.sleep(0.02)
 
 
-def message_loop_at_depth(daemon, depth, clients, count, request):
-    """Measures COUNT answers, and the daemon's CPU time, while DEPTH requests of CLIENTS wait or run."""
+def message_loop_at_depth(daemon, depth, clients, count, request, running=0):
+    """Measures COUNT answers, and the daemon's CPU time, while DEPTH requests of CLIENTS wait or run. RUNNING of
+    them run at a time: 0 stands for few."""
     command = [MESSAGE_LOOP, "-g", f"-c{clients}", f"-w{depth // clients}", *watch(daemon.process.pid),
                daemon.socket, str(count), request, PASSED]  # fmt: skip
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as loop:
-        await_depth(daemon, loop, depth)
+        await_depth(daemon, loop, depth - running)
         output, _ = loop.communicate(b"\n")
     if loop.returncode != 0:
         raise NotMeasured(f"message-loop ended with {loop.returncode}")

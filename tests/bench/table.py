@@ -28,6 +28,7 @@ ITEMS = {
     "k": "judged code to runners without a judge",
     "l": "delay by large frames",
     "m": "programs to plain loops",
+    "n": "many slots",
 }
 HEAD = ("", "what", "median (least to most)", "goal", "")
 COMPARISON_HEAD = ("", "what", "this build", "the other", "ratio (95 % interval)", "")
