@@ -249,16 +249,21 @@ static struct slot *find_for_entry(struct pool *pool, bool (*takes)(const struct
     return slot;
 }
 
-/* Of the idle slots, of which FIRST is one, that which suits ENTRY best: it has a template of the
- * entry's class; or none, so that none goes. */
+/* Of the idle slots, of which FIRST is the first one, that which suits ENTRY best: the first that
+ * has a template of the entry's class; otherwise the first that has none, so that none goes. */
 static struct slot *choose_idle(const struct pool *pool, const struct queue_entry *entry,
                                 struct slot *first)
 {
     struct slot *best = first;
-    for (unsigned i = 0; i < pool->slot_count && slot_affinity(best) != entry->affinity; i++)
-        if (is_idle(pool->slots[i]) && (slot_affinity(&pool->slots[i]->slot) == entry->affinity ||
-                                        slot_affinity(&pool->slots[i]->slot) == 0))
-            best = &pool->slots[i]->slot;
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        if (!is_idle(pool->slots[i]))
+            continue;
+        struct slot *slot = &pool->slots[i]->slot;
+        if (slot_affinity(slot) == entry->affinity)
+            return slot;
+        if (slot_affinity(best) != 0 && slot_affinity(slot) == 0)
+            best = slot;
+    }
     return best;
 }
 

@@ -220,6 +220,24 @@ static void test_one_entry_is_launched_at_a_time(void **state)
     finish(f);
 }
 
+/* Which idle slot an entry gets: one with a template of its class, else one without any. */
+static void test_a_slot_that_suits(void **state)
+{
+    static const uint64_t of_slots[] = {7, 0, 9, 0}, of_entries[] = {9, 5, 0, 5};
+    static const unsigned expected[] = {2, 1, 3, 0};
+    struct fixture *f = start(SLOW, ARRAY_SIZE(of_slots));
+    (void)state;
+    for (unsigned i = 0; i < ARRAY_SIZE(of_slots); i++)
+        f->pool.slots[i]->slot.of_class.affinity = of_slots[i];
+    for (unsigned i = 0; i < ARRAY_SIZE(expected); i++) {
+        f->items[i].entry.affinity = of_entries[i];
+        queue_push(&f->queue, &f->lane, &f->items[i].entry);
+        assert_true(pool_dispatch(&f->pool));
+        assert_ptr_equal(f->items[i].slot, &f->pool.slots[expected[i]]->slot);
+    }
+    finish(f);
+}
+
 static void test_a_retiring_slot_ends_its_job(void **state)
 {
     struct fixture *f = start(SLOW, 2);
@@ -588,6 +606,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_that_is_queued_is_launched),
         cmocka_unit_test(test_one_entry_is_launched_at_a_time),
+        cmocka_unit_test(test_a_slot_that_suits),
         cmocka_unit_test(test_a_retiring_slot_ends_its_job),
         cmocka_unit_test(test_an_idle_surplus_slot_is_not_shown),
         cmocka_unit_test(test_a_command_borrows_a_slot),
