@@ -136,13 +136,26 @@ static int begin(struct entry *entry, const struct tree_place *place, struct fau
     return 0;
 }
 
+static int64_t newest_change(const struct tree *tree)
+{
+    int64_t newest_ns = 0;
+    for (size_t i = 0; i < tree->n; i++) {
+        const struct timespec *name = &tree->nodes[i].identity.changed;
+        const struct timespec *target = &tree->nodes[i].target.changed;
+        newest_ns = MAX(newest_ns, (int64_t)name->tv_sec * NS_PER_S + name->tv_nsec);
+        newest_ns = MAX(newest_ns, (int64_t)target->tv_sec * NS_PER_S + target->tv_nsec);
+    }
+    return newest_ns;
+}
+
 static int finish(struct entry *entry)
 {
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
     int r = tree_manifest(&entry->tree, &text);
     if (r < 0)
         return r;
-    entry->digest = (struct rubric_digest){.reading = entry->reading};
+    entry->digest = (struct rubric_digest){.reading = entry->reading,
+                                           .changed_ns = newest_change(&entry->tree)};
     manifest_digest(text.data, text.length, entry->digest.hex);
     entry->state = ENTRY_KNOWN;
     return 0;

@@ -17,7 +17,8 @@ struct rubric_digest {
     char hex[RUBRICDIR_DIGEST_SIZE]; /* "": there is none, and `why` says why */
     char why[FAULT_MAX];             /* "helpers/data.bin: Permission denied" */
     bool is_short;                   /* the host was short of something, or its files change */
-    uint64_t reading; /* the same number, the same files: they have not been read again */
+    uint64_t reading;   /* the same number, the same files: they have not been read again */
+    int64_t changed_ns; /* when a file or directory changed last, by the kernel's time stamps */
 };
 
 /* 0 or -ENOMEM. */

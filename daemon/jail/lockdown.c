@@ -144,11 +144,17 @@ static bool limit_signals(const struct lockdown *lockdown)
            limit(most, RLIMIT_SIGPENDING, share, share);
 }
 
+static bool limit_cpu(const struct lockdown *lockdown)
+{
+    rlim_t cpu = (lockdown->limits->of[LIMIT_CPU] + 999) / 1000;
+    /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. */
+    return limit(lockdown->ceilings, RLIMIT_CPU, cpu, cpu + 1);
+}
+
 static bool set_limits(const struct lockdown *lockdown)
 {
     const struct rlimit *most = lockdown->ceilings;
     const uint64_t *of = lockdown->limits->of;
-    rlim_t cpu = (of[LIMIT_CPU] + 999) / 1000;
     rlim_t processes = of[LIMIT_PROCESSES] + lockdown->processes;
     /* The kernel checks RLIMIT_NPROC before the cgroup, but only the cgroup's refusal leaves
      * evidence. So let the cgroup's limit be met first. */
@@ -162,8 +168,7 @@ static bool set_limits(const struct lockdown *lockdown)
     return (lockdown->any_address_space ||
             limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY])) &&
            limit(most, RLIMIT_STACK, stack, RLIM_INFINITY) && /* it counts as memory anyway */
-           /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. */
-           limit(most, RLIMIT_CPU, cpu, cpu + 1) && limit_signals(lockdown) &&
+           (lockdown->forks_jobs || limit_cpu(lockdown)) && limit_signals(lockdown) &&
            limit(most, RLIMIT_NOFILE, of[LIMIT_OPEN_FILES], of[LIMIT_OPEN_FILES]) &&
            limit(most, RLIMIT_FSIZE, of[LIMIT_DISK], of[LIMIT_DISK]);
 }
@@ -293,6 +298,8 @@ bool lockdown_again(const struct lockdown *lockdown, struct lockdown_error *ret)
         stage = LINK_STAGE_DESCRIPTORS;
     else if (!leave_group(lockdown))
         stage = LINK_STAGE_SESSION;
+    else if (!limit_cpu(lockdown))
+        stage = LINK_STAGE_LIMITS;
     else if (layer_in(lockdown->layers, LAYER_LANDLOCK) && landlock_enforce(lockdown->ruleset) < 0)
         stage = LINK_STAGE_LANDLOCK;
     *ret = (struct lockdown_error){stage, stage == LINK_STAGE_NONE ? 0 : errno};

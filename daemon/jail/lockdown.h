@@ -39,6 +39,7 @@ struct lockdown {
     bool has_terminal;     /* fds[0] is a terminal, which becomes the controlling one */
     bool any_address_space; /* RLIMIT_AS stays as the jail has it */
     bool any_stack;         /* only the memory limit bounds its stack */
+    bool forks_jobs;        /* it is a template: its forks get the limit of CPU time, not it */
     bool gives_up_pass;     /* the job must give up the pass and the calls that it opens */
     const struct limits *limits;
     const struct rlimit *ceilings; /* the jail's own limits by resource, RLIM_NLIMITS of them */
@@ -65,7 +66,8 @@ void lockdown_confine(const struct lockdown *lockdown);
 
 /* Confines this process, which is a fork of one that lockdown_confine() has confined for a job with
  * the same limits and layers, as the next such job: its descriptors, its working directory, a
- * process group and a Landlock domain of its own. Returns false and says in *RET what failed. */
+ * process group, a Landlock domain and CPU time of its own. Returns false and says in *RET what
+ * failed. */
 bool lockdown_again(const struct lockdown *lockdown, struct lockdown_error *ret);
 
 /* Gives the pipes among the descriptors of a job that is started by lockdown_again() to its user,

@@ -56,6 +56,7 @@ struct script {
     PyObject *exit_functions; /* atexit's function that calls the exit functions */
     PyObject *out, *err;
     bool is_audited;      /* an audit hook was added */
+    bool must_finalize;   /* what was loaded before the script has last words, too */
     bool has_usual_hooks; /* path hooks are those for archives and directories, and no others */
 };
 
@@ -271,12 +272,19 @@ static bool is_quiet_callback(PyObject *callback)
                          PyCFunction_GetFunction(callback) == s->forget);
 }
 
+/* Whether OBJECT itself may do something when it is destroyed: it is an open file, or its class has
+ * a method for that. */
+static bool has_last_words(PyObject *object)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    return (type->tp_finalize || type->tp_del) && !is_closed_file(object);
+}
+
 /* Returns whether destroying OBJECT does nothing but free its memory. */
 static bool is_quiet(PyObject *object)
 {
-    const PyTypeObject *type = Py_TYPE(object);
-    if (type->tp_finalize || type->tp_del)
-        return is_closed_file(object);
+    if (has_last_words(object))
+        return false;
     return !PyWeakref_Check(object) || is_quiet_callback(((PyWeakReference *)object)->wr_callback);
 }
 
@@ -286,6 +294,17 @@ static bool all_are_quiet(PyObject *objects)
         if (!is_quiet(PyList_GET_ITEM(objects, i)))
             return false;
     return true;
+}
+
+void script_note_loaded(void)
+{
+    struct script *s = script();
+    PyObject *objects = PyObject_CallNoArgs(s->gc.get_objects);
+    s->must_finalize = !objects;
+    for (Py_ssize_t i = 0; objects && i < PyList_GET_SIZE(objects) && !s->must_finalize; i++)
+        s->must_finalize = has_last_words(PyList_GET_ITEM(objects, i));
+    PyErr_Clear();
+    Py_XDECREF(objects);
 }
 
 /* Returns whether the script observes the garbage collector. */
@@ -355,7 +374,7 @@ static void leave_at_once(struct status status, bool are_flushed)
     const struct script *s = script();
     PyObject *objects = PyObject_CallNoArgs(s->gc.get_objects);
     if (objects && are_all_of_script(objects)) {
-        if (are_flushed && leave_only_memory(objects))
+        if (are_flushed && !s->must_finalize && leave_only_memory(objects))
             leave(status);
         Py_XDECREF(PyObject_CallNoArgs(s->gc.unfreeze));
     }

@@ -15,6 +15,11 @@ void script_renew_main(void);
  * warnings is no script's doing, unless it makes the interpreter warn of more. */
 void script_renew_filters(void);
 
+/* Call when the waiting interpreter has loaded what the scripts of a class have in common, before
+ * those objects are frozen: if destroying one of them does more than free memory, each script's
+ * interpreter is finalized completely. */
+void script_note_loaded(void);
+
 /* Opens the script PATH. Returns NULL with no exception set if PATH cannot be opened or is anything
  * but a file of Python text; Py_RunMain() handles those cases. */
 FILE *script_open(PyObject *path);

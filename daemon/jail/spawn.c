@@ -145,6 +145,7 @@ static struct lockdown of_class(const struct jail *jail, const struct link_job *
         .account_limit = RLIM_INFINITY, /* templates take a user namespace */
         .any_address_space = request->any_address_space == 1,
         .any_stack = request->any_stack == 1,
+        .forks_jobs = true,
         .limits = &request->limits,
         .ceilings = jail->ceilings,
         .argv = lists->argv,
@@ -177,6 +178,8 @@ static int make_template(struct jail *jail, const struct link_job *request, bool
         .start = &jail->start,
         .lockdown = &lockdown,
         .class_parts = lists->class_parts,
+        .work = &enclosure->work,
+        .memory_bytes = request->limits.of[LIMIT_MEMORY],
         .bytes_max = request->class_bytes,
         .load_ms = (unsigned)MIN(request->limits.of[LIMIT_WALL_CLOCK], (uint64_t)LINK_LOAD_MS),
     };
@@ -186,6 +189,11 @@ static int make_template(struct jail *jail, const struct link_job *request, bool
     struct children_usage ignored = {0};
     if (ret->error != 0 && !children_kill_all(TREE_KILL_MS, 0, &ignored)) /* what it has started */
         return -ETIMEDOUT;
+    r = work_empty(&enclosure->work);
+    if (r == 0 || ret->error != 0)
+        return r;
+    template_dismiss(&jail->template);
+    *ret = (struct link_loaded){.error = EINVAL, .why = "its modules keep a file in use"};
     return work_empty(&enclosure->work);
 }
 
@@ -217,15 +225,28 @@ static int settle_class(struct jail *jail, const struct link_job *request, bool 
     return 0;
 }
 
-/* Starts the job as a fork of the template. */
+/* Starts the job as a fork of the template. -EAGAIN: the template is gone, and has not forked. */
 static pid_t start_of_class(struct jail *jail, int cgroup, struct jailed_job *job)
 {
     struct start_status *status = jail->start.status;
     *status = (struct start_status){.error = {LINK_STAGE_NONE, 0}, .warm = 1};
     int r = lockdown_give_pipes(&jail->lockdown);
-    return r < 0 ? r
-                 : template_fork(&jail->template, &jail->lockdown, cgroup, &job->pidfd,
-                                 &status->error);
+    pid_t pid = r < 0 ? r
+                      : template_fork(&jail->template, &jail->lockdown, cgroup, &job->pidfd,
+                                      &status->error);
+    if (pid == -EAGAIN)
+        job->of_class = (struct link_loaded){.error = EINVAL, .why = "a fork of it cannot be had"};
+    return pid;
+}
+
+/* Starts the job in whatever way is the quickest. Returns its pid or a negative errno. */
+static pid_t start(struct jail *jail, const struct link_job *request, int cgroup,
+                   struct jailed_job *job)
+{
+    pid_t pid = jail->template.pid > 0 ? start_of_class(jail, cgroup, job) : -EAGAIN;
+    if (pid == -EAGAIN)
+        pid = start_job(&jail->start, &jail->lockdown, cgroup, request->warm, &job->pidfd);
+    return pid;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -268,11 +289,7 @@ bool spawn_job(struct jail *jail, const struct link_job *request, const int fds[
         return false;
     }
     job->started_ns = clock_now_ns();
-    if (jail->template.pid > 0)
-        job->pid = start_of_class(jail, fds[LINK_CGROUP], job);
-    else
-        job->pid =
-            start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
+    job->pid = start(jail, request, fds[LINK_CGROUP], job);
     twin_ends_close(&job->ends);
     if (job->pid < 0)
         *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -job->pid};

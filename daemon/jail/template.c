@@ -18,14 +18,17 @@
 #include "children.h"
 #include "identity.h"
 #include "idmap.h"
-#include "proc_files.h"
+#include "inspect.h"
+#include "own_state.h"
 #include "shield.h"
+#include "tree_memory.h"
 #include "twin.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
@@ -40,6 +43,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+/* Between two looks at how much memory a template takes while it loads. */
+#define LOOK_MS 50
 /* Time that a template has to answer once it has loaded everything. */
 #define ANSWER_MS 3000
 /* Time from the end of a process's descriptors to its own. */
@@ -82,8 +87,9 @@ static bool send_fds(int link, uint32_t mask, const int fds[SENT_COUNT])
     return sendmsg(link, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(mask);
 }
 
-/* Returns false at the end of the link. Descriptors that are missing become -1. */
-static bool receive_fds(int link, int ret[SENT_COUNT])
+/* Returns 1, 0 at the end of the link, or a negative errno if this process cannot have so many
+ * descriptors. Those that are missing become -1. */
+static int receive_fds(int link, int ret[SENT_COUNT])
 {
     union {
         struct cmsghdr header;
@@ -101,8 +107,10 @@ static bool receive_fds(int link, int ret[SENT_COUNT])
     do
         n = recvmsg(link, &message, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
+    if (message.msg_flags & MSG_CTRUNC)
+        return -EMFILE;
     if (n != (ssize_t)sizeof(mask) || !CMSG_FIRSTHDR(&message))
-        return false;
+        return 0;
     const unsigned char *next = CMSG_DATA(CMSG_FIRSTHDR(&message));
     for (unsigned i = 0; i < SENT_COUNT; i++) {
         ret[i] = -1;
@@ -111,7 +119,7 @@ static bool receive_fds(int link, int ret[SENT_COUNT])
             next += sizeof(int);
         }
     }
-    return true;
+    return 1;
 }
 
 /* Waits for SIZE bytes of a message from the template, for at most MS. */
@@ -132,6 +140,16 @@ static bool hear(const struct template *template, unsigned ms, void *ret, size_t
 }
 
 /* --- in the template ------------------------------------------------------------------------- */
+
+/* The standard streams of a template, as the jail has them. The input holds one byte, which shows
+ * that nobody has read it. */
+struct ends {
+    int input;   /* its end to read */
+    int output;  /* its end to write */
+    int printed; /* the other end of that */
+};
+
+#define INPUT "\n"
 
 struct life {
     const struct template_parts *parts;
@@ -162,22 +180,45 @@ _Noreturn static void run_job(struct life *life, const int fds[SENT_COUNT])
     life->parts->start->interpreter->run_loaded();
 }
 
-/* Forks a job, and tells its pid or a negative errno. Returns false if the template must end. */
-static bool serve(struct life *life)
+/* Forks a job. Returns its pid or a negative errno. Functions that modules want to be called in a
+ * process that forks are not: no code of the class runs in the template any more. */
+static int32_t fork_one(struct life *life, const int fds[SENT_COUNT])
 {
-    const struct jail_interpreter *interpreter = life->parts->start->interpreter;
-    int fds[SENT_COUNT];
-    if (!receive_fds(life->link, fds))
-        return false;
-    interpreter->before_fork();
     long pid = syscall(SYS_clone, CLONE_PARENT, NULL, NULL, NULL, NULL);
     if (pid == 0)
         run_job(life, fds);
-    int32_t told = pid < 0 ? -errno : (int32_t)pid;
-    interpreter->after_fork();
-    for (unsigned i = 0; i < SENT_COUNT; i++)
+    return pid < 0 ? -errno : (int32_t)pid;
+}
+
+/* Tells the pid of a job that it has forked, or a negative errno. Returns false if the template
+ * must end. */
+static bool serve(struct life *life)
+{
+    int fds[SENT_COUNT];
+    int r = receive_fds(life->link, fds);
+    if (r == 0)
+        return false;
+    int32_t told = r < 0 ? r : fork_one(life, fds);
+    for (unsigned i = 0; r > 0 && i < SENT_COUNT; i++)
         close_fd(fds[i]);
     return send(life->link, &told, sizeof(told), MSG_NOSIGNAL) == (ssize_t)sizeof(told);
+}
+
+/* Has the interpreter load everything. */
+static void load(const struct life *life, struct link_loaded *ret)
+{
+    const struct template_parts *parts = life->parts;
+    struct own_state before;
+    const char *why = own_state_read(&before) ? NULL : strerror(errno);
+    if (!why)
+        parts->start->interpreter->load(life->lockdown.argv, life->lockdown.envp,
+                                        parts->class_parts + 1, ret);
+    if (!why && ret->error == 0)
+        why = own_state_change(&before);
+    if (!why)
+        return;
+    ret->error = EINVAL;
+    (void)snprintf(ret->why, sizeof(ret->why), "%s", why);
 }
 
 /* Keeps the link, on the first number after those of a program, and closes everything else that the
@@ -190,14 +231,14 @@ static bool keep_link(struct life *life)
     return close_range(LINK_FD + 1, ~0U, 0) == 0;
 }
 
-_Noreturn static void live(const struct template_parts *parts, int link, int output)
+_Noreturn static void live(const struct template_parts *parts, int link, const struct ends *ends)
 {
     struct life life = {.parts = parts, .lockdown = *parts->lockdown, .link = link};
     struct link_loaded loaded = {.error = 0};
     struct lockdown_error error = {0};
     char go;
-    life.lockdown.fds[STDIN_FILENO] = -1;
-    life.lockdown.fds[STDOUT_FILENO] = life.lockdown.fds[STDERR_FILENO] = output;
+    life.lockdown.fds[STDIN_FILENO] = ends->input;
+    life.lockdown.fds[STDOUT_FILENO] = life.lockdown.fds[STDERR_FILENO] = ends->output;
     life.lockdown.ret_error = &error;
     lockdown_confine(&life.lockdown);
     (void)prctl(PR_SET_NAME, "rubricd-class");
@@ -207,8 +248,7 @@ _Noreturn static void live(const struct template_parts *parts, int link, int out
     (void)prctl(PR_SET_DUMPABLE, 1); /* the jail is to look at it */
     if (!keep_link(&life))
         _exit(127);
-    parts->start->interpreter->load(life.lockdown.argv, life.lockdown.envp, parts->class_parts + 1,
-                                    &loaded);
+    load(&life, &loaded);
     if (send(LINK_FD, &loaded, sizeof(loaded), MSG_NOSIGNAL) != (ssize_t)sizeof(loaded) ||
         recv(LINK_FD, &go, 1, 0) != 1 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
         send(LINK_FD, &go, 1, MSG_NOSIGNAL) != 1)
@@ -220,59 +260,6 @@ _Noreturn static void live(const struct template_parts *parts, int link, int out
 
 /* --- in the jail: looking at it -------------------------------------------------------------- */
 
-/* Returns how many entries of the directory PATH are numbers; -1 if it cannot be read. */
-static int count_numbers(int proc, const char *path)
-{
-    _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, path);
-    int count = 0;
-    if (!dir)
-        return -1;
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        count += entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
-    return count;
-}
-
-static int count_of(int proc, pid_t pid, const char *what)
-{
-    char path[32];
-    (void)snprintf(path, sizeof(path), "%d/%s", (int)pid, what);
-    return count_numbers(proc, path);
-}
-
-/* Whether the process has memory that it shares with others and may write to. */
-static bool shares_memory(int proc, pid_t pid)
-{
-    char path[32], *line = NULL;
-    size_t size = 0;
-    (void)snprintf(path, sizeof(path), "%d/maps", (int)pid);
-    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
-    if (!maps) {
-        close_fd(fd);
-        return true;
-    }
-    bool shares = false;
-    size_t lines = 0;
-    while (!shares && getline(&line, &size, maps) > 0) {
-        const char *rights = strchr(line, ' '); /* "from-to rwxs ..." */
-        shares = !rights || strlen(rights) < 5 || (rights[2] == 'w' && rights[4] == 's');
-        lines++;
-    }
-    free(line);
-    (void)fclose(maps);
-    return shares || lines == 0;
-}
-
-/* Returns the memory in bytes that ends with the process: its own, and its part of what it has in
- * common with the jail. UINT64_MAX if that is not known. */
-static uint64_t memory_of(int proc, pid_t pid)
-{
-    char path[32], text[1024];
-    (void)snprintf(path, sizeof(path), "%d/smaps_rollup", (int)pid);
-    const char *pss = read_text(proc, path, text, sizeof(text)) ? strstr(text, "\nPss:") : NULL;
-    return pss ? strtoull(pss + strlen("\nPss:"), NULL, 10) * 1024 : UINT64_MAX;
-}
-
 /* Whether it lives, after MS. */
 static bool lives(const struct template *template, int ms)
 {
@@ -282,7 +269,9 @@ static bool lives(const struct template *template, int ms)
 
 bool template_is_alone(const struct template *template, const struct enclosure *enclosure)
 {
-    return lives(template, 0) && count_numbers(enclosure->view.proc, ".") == 2;
+    int proc = enclosure->view.proc;
+    return lives(template, 0) && inspect_processes(proc) == 2 &&
+           inspect_threads(proc, template->pid) == 1;
 }
 
 static bool complain(char why[TEMPLATE_WHY_SIZE], const char *what)
@@ -291,24 +280,28 @@ static bool complain(char why[TEMPLATE_WHY_SIZE], const char *what)
     return false;
 }
 
-/* Looks at a template that has loaded everything and waits. OUTPUT is what it has printed. */
-static bool examine(const struct template *template, const struct template_parts *parts, int output,
-                    char why[TEMPLATE_WHY_SIZE])
+/* Looks at a template that has loaded everything and waits. ENDS are those of its streams. */
+static bool examine(const struct template *template, const struct template_parts *parts,
+                    const struct ends *ends, char why[TEMPLATE_WHY_SIZE])
 {
-    int proc = parts->enclosure->view.proc, printed = 0;
+    int proc = parts->enclosure->view.proc, printed = 0, left = 0;
     pid_t pid = template->pid;
-    if (count_of(proc, pid, "task") != 1)
+    if (inspect_threads(proc, pid) != 1)
         return complain(why, "threads are left when its modules are loaded");
     if (!template_is_alone(template, parts->enclosure))
         return complain(why, "processes are left when its modules are loaded");
-    if (count_of(proc, pid, "fd") != LINK_STANDARD_FDS + 1)
+    if (inspect_descriptors(proc, pid) != LINK_STANDARD_FDS + 1)
         return complain(why, "files or sockets are open when its modules are loaded");
     if (enclosure_check_sockets(parts->enclosure, template_sockets(template)) < 0)
         return complain(why, "sockets are left when its modules are loaded");
-    if (shares_memory(proc, pid))
+    if (inspect_shares_memory(proc, pid))
         return complain(why, "its modules have memory that processes share");
-    if (ioctl(output, FIONREAD, &printed) < 0 || printed != 0)
+    if (ioctl(ends->printed, FIONREAD, &printed) < 0 || printed != 0)
         return complain(why, "its modules print something when they are loaded");
+    if (ioctl(ends->input, FIONREAD, &left) < 0 || left != (int)strlen(INPUT))
+        return complain(why, "its modules read the standard input when they are loaded");
+    if (!work_is_clear(parts->work))
+        return complain(why, "its modules leave files when they are loaded");
     return true;
 }
 
@@ -321,7 +314,7 @@ static bool is_closed(const struct template *template, const struct enclosure *e
     int proc = enclosure->view.proc;
     (void)snprintf(path, sizeof(path), "%d", (int)template->pid);
     bool is_root = fstatat(proc, path, &st, 0) == 0 && st.st_uid != IDMAP_JOB;
-    return is_root || (count_of(proc, template->pid, "fd") < 0 && errno == EACCES);
+    return is_root || (inspect_descriptors(proc, template->pid) < 0 && errno == EACCES);
 }
 
 /* --- in the jail: its life ------------------------------------------------------------------- */
@@ -361,43 +354,58 @@ void template_dismiss(struct template *template)
     *template = (struct template)TEMPLATE_NULL;
 }
 
-/* Forks it. OUTPUT is the end of the pipe that it prints to. A negative errno on failure. */
+/* Forks it, with its side of ENDS. A negative errno on failure. */
 static pid_t fork_template(struct template *template, const struct template_parts *parts,
-                           int output)
+                           const struct ends *ends)
 {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    int link[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)
         return -errno;
     enclosure_restart_pids(parts->enclosure, ENCLOSURE_PIDS_OF_JAIL);
     parts->start->interpreter->before_fork();
     pid_t pid = children_fork_quietly(0, parts->enclosure->pass, &template->pidfd);
     if (pid == 0) {
-        close_fd(ends[0]);
-        live(parts, ends[1], output);
+        close_fd(link[0]);
+        live(parts, link[1], ends);
     }
     parts->start->interpreter->after_fork();
-    close_fd(ends[1]);
-    template->link = ends[0];
+    close_fd(link[1]);
+    template->link = link[0];
     template->pid = MAX(pid, 0);
     return pid;
 }
 
-/* Has it load everything, and looks at it. OUTPUT is the end of the pipe that shows what is
- * printed. */
-static bool prepare(struct template *template, const struct template_parts *parts, int output,
-                    char why[TEMPLATE_WHY_SIZE])
+/* Waits until it has loaded everything, and looks meanwhile how much memory all that it has started
+ * takes. Returns NULL, or what was wrong. */
+static const char *await_loaded(struct template *template, const struct template_parts *parts)
 {
     struct link_loaded *loaded = &template->loaded;
-    char go = 0;
-    if (!hear(template, parts->load_ms, loaded, sizeof(*loaded)))
-        return complain(why, lives(template, DYING_MS)
-                                 ? "its modules take too long to load"
-                                 : "the process that loads its modules has ended");
+    struct pollfd until[] = {{.fd = template->link, .events = POLLIN},
+                             {.fd = template->pidfd, .events = POLLIN}};
+    uint64_t began_ns = clock_now_ns();
+    while (!hear(template, LOOK_MS, loaded, sizeof(*loaded))) {
+        if (!lives(template, DYING_MS))
+            return "the process that loads its modules has ended";
+        if (clock_now_ns() >= began_ns + parts->load_ms * NS_PER_MS)
+            return "its modules take too long to load";
+        if (tree_memory_exceeds(parts->enclosure->view.proc, 0, parts->memory_bytes, until,
+                                ARRAY_SIZE(until)))
+            return "its modules take more memory than a job may have";
+    }
     loaded->why[sizeof(loaded->why) - 1] = loaded->digest[sizeof(loaded->digest) - 1] = '\0';
-    if (loaded->error != 0)
-        return complain(why, loaded->why);
-    loaded->bytes = memory_of(parts->enclosure->view.proc, template->pid);
-    if (!examine(template, parts, output, why))
+    return loaded->error != 0 ? loaded->why : NULL;
+}
+
+/* Has it load everything, and looks at it. */
+static bool prepare(struct template *template, const struct template_parts *parts,
+                    const struct ends *ends, char why[TEMPLATE_WHY_SIZE])
+{
+    char go = 0;
+    const char *wrong = await_loaded(template, parts);
+    if (wrong)
+        return complain(why, wrong);
+    template->loaded.bytes = inspect_memory(parts->enclosure->view.proc, template->pid);
+    if (!examine(template, parts, ends, why))
         return false;
     if (send(template->link, &go, 1, MSG_NOSIGNAL) != 1 ||
         !hear(template, ANSWER_MS, &go, sizeof(go)) || !is_closed(template, parts->enclosure))
@@ -418,24 +426,47 @@ static bool has_room(const struct template *template, const struct template_part
     return false;
 }
 
+static void close_ends(struct ends *ends)
+{
+    close_fd(ends->input);
+    close_fd(ends->output);
+    close_fd(ends->printed);
+}
+
+/* 0 or a negative errno. */
+static int open_ends(struct ends *ret)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    int r = pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0 ||
+                    write(in[1], INPUT, strlen(INPUT)) != (ssize_t)strlen(INPUT)
+                ? -errno
+                : 0;
+    close_fd(in[1]);
+    *ret = (struct ends){.input = in[0], .output = out[1], .printed = out[0]};
+    if (r < 0)
+        close_ends(ret);
+    return r;
+}
+
 int template_make(struct template *template, const struct template_parts *parts,
                   char why[TEMPLATE_WHY_SIZE])
 {
-    int output[2], error = EINVAL;
+    struct ends ends;
+    int error = EINVAL;
     assert(template->pid == 0);
-    if (pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0) {
-        (void)complain(why, strerror(errno));
-        return errno;
+    int r = open_ends(&ends);
+    if (r < 0) {
+        (void)complain(why, strerror(-r));
+        return -r;
     }
-    pid_t pid = fork_template(template, parts, output[1]);
-    close_fd(output[1]);
+    pid_t pid = fork_template(template, parts, &ends);
     if (pid < 0) {
         (void)complain(why, strerror(-pid));
         error = -pid;
-    } else if (prepare(template, parts, output[0], why)) {
+    } else if (prepare(template, parts, &ends, why)) {
         error = has_room(template, parts, why) ? 0 : ENOSPC; /* there may be room another time */
     }
-    close_fd(output[0]);
+    close_ends(&ends);
     if (error == 0)
         (void)snprintf(template->key, sizeof(template->key), "%s", parts->class_parts[0]);
     else
@@ -482,7 +513,7 @@ static pid_t ask(struct template *template, const int fds[SENT_COUNT], int *ret_
     if (!send_fds(template->link, mask, fds) || !hear(template, ANSWER_MS, &pid, sizeof(pid)))
         return -EPIPE;
     if (pid < 0)
-        return pid;
+        return -EAGAIN; /* for whatever reason */
     int pidfd = open_child(template, pid);
     *ret_pidfd = pidfd;
     return pidfd < 0 ? pidfd : pid;

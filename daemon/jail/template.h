@@ -27,6 +27,7 @@
 #include "lockdown.h"
 #include "start.h"
 #include "tree_time.h"
+#include "work.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -51,7 +52,9 @@ struct template_parts {
     const struct start *start;       /* with an interpreter */
     const struct lockdown *lockdown; /* of a job of the class, but for its descriptors */
     char *const *class_parts;        /* its key and what to load, as link.h says */
-    uint64_t bytes_max;              /* memory that it may take */
+    const struct work *work;         /* which is empty */
+    uint64_t memory_bytes;           /* memory that all its processes may take while it loads */
+    uint64_t bytes_max;              /* and that it may keep */
     unsigned load_ms;                /* time that it has to load everything */
 };
 
@@ -73,7 +76,8 @@ int template_make(struct template *template, const struct template_parts *parts,
 /* Starts the job that LOCKDOWN describes as a fork of the template, in the cgroup CGROUP unless
  * that is -1, and waits until it runs or has failed to start, which *ret_error tells. Returns the
  * pid and stores a pidfd that the caller owns, or returns a negative errno; then the template has
- * ended, and something that it has started may be left. */
+ * ended, and something that it has started may be left. But after -EAGAIN nothing is: the template
+ * could not fork. */
 pid_t template_fork(struct template *template, const struct lockdown *lockdown, int cgroup,
                     int *ret_pidfd, struct lockdown_error *ret_error);
 

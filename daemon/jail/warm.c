@@ -23,6 +23,7 @@
 #include "jail.h"
 #include "large.h"
 #include "pack.h"
+#include "preludes.h"
 #include "script.h"
 
 #include "proto/util.h"
@@ -46,154 +47,6 @@
 
 /* Placeholder for the script while the interpreter starts. */
 #define NO_SCRIPT "-"
-
-/* load() freezes the garbage collector, which keeps the pages of everything loaded so far shared.
- * The collector must still find what a script leaves in __main__, so fresh_main() makes a new one
- * after the freeze. open_streams() makes the standard streams as the interpreter does when it
- * starts. learn() makes them again, because modules that it loads and hides may keep those that it
- * finds: then a script's last words would not be flushed.
- *
- * rehearse() does what nearly every rubric does. Python adapts a program while it runs, and
- * remembers where it has found attributes: a fork finds that done, instead of writing to memory
- * that the kernel must then copy. It comes last, because whatever runs replaces what Python
- * remembers of others. Nothing that a script could see is left of it. */
-static const char prelude[] =
-    "import _io, sys\n"
-    "known = set(sys.modules)\n"
-    "\n"
-    "def load(names):\n"
-    "    for name in names:\n"
-    "        try:\n"
-    "            __import__(name)\n"
-    "        except BaseException as error:\n"
-    "            return f'cannot load {name}: {type(error).__name__}: {error}'\n"
-    "    loaded = {name.partition('.')[0] for name in set(sys.modules) - known}\n"
-    "    open_streams()\n"
-    "    settle()\n"
-    "    return sorted(name.encode() for name in loaded)\n"
-    "\n"
-    "def settle():\n"
-    "    import gc\n"
-    "    gc.collect()\n"
-    "    gc.freeze()\n"
-    "    fresh_main()\n"
-    "\n"
-    "def rehearse():\n"
-    "    json, re = sys.modules.get('json'), sys.modules.get('re')\n"
-    "    kept = dict(re._cache) if re else None\n"
-    "    for _ in range(12 if json and re else 0):\n"
-    "        re.purge()\n"
-    "        file = _io.BytesIO(b'{\"case\": [1, 2.5, null, true], \"answer\": \"\\\\u00e4 "
-    "12.5\"}')\n"
-    "        asked = json.load(_io.TextIOWrapper(file, 'utf-8'))\n"
-    "        found = re.findall(r'-?\\d+(?:\\.\\d+)?', asked['answer'])\n"
-    "        found += re.compile('[^a-z ]', re.I).sub('', asked['answer']).lower().split()\n"
-    "        if re.search('(yes|no)$', ' '.join(found)) is None:\n"
-    "            json.dump({'passed': False, 'score': float(len(found))}, _io.StringIO())\n"
-    "    if kept is not None:\n"
-    "        re.purge()\n"
-    "        re._cache.update(kept)\n"
-    "    settle()\n"
-    "\n"
-    "def fresh_main():\n"
-    "    main = sys.modules['__main__']\n"
-    "    fresh = sys.modules['__main__'] = type(sys)('__main__')\n"
-    "    vars(fresh).clear()\n"
-    "    vars(fresh).update(vars(main))\n"
-    "    fresh.__annotations__ = {}\n"
-    "\n"
-    "def learn(code):\n"
-    "    names = {'__name__': 'start'}\n"
-    "    exec(code.partition(b'\\0')[0], names)\n"
-    "    begin = names['prepare'](code)\n"
-    "    open_streams()\n"
-    "    rehearse()\n"
-    "    return begin\n"
-    "\n"
-    "def open_streams():\n"
-    "    stream('stdin', 0, 'r')\n"
-    "    stream('stdout', 1, 'w')\n"
-    "    stream('stderr', 2, 'w')\n"
-    "\n"
-    "def stream(name, fd, mode):\n"
-    "    before = getattr(sys, name)\n"
-    "    binary = _io.open(fd, mode + 'b', -1, None, None, None, False)\n"
-    "    binary.raw.name = f'<{name}>'\n"
-    "    text = _io.TextIOWrapper(binary, before.encoding, before.errors, '\\n',\n"
-    "                             fd == 2 or binary.raw.isatty(), False)\n"
-    "    text.mode = mode\n"
-    "    setattr(sys, name, text)\n"
-    "    setattr(sys, f'__{name}__', text)\n";
-
-/* The rest of the prelude.
- *
- * load_class() does in a template what the jobs of a class have in common. A fork of it must not
- * have the random numbers of its siblings: the module random seeds itself after a fork, and
- * renew_seeds() does that for NumPy. But what the class has seeded itself stays: every job begins
- * with that, as it would if it loaded the modules itself. */
-static const char prelude_of_classes[] =
-    "def load_class(path, directory, parts):\n"
-    "    import random\n"
-    "    first = random.getstate()\n"
-    "    sys.path.insert(0, directory)\n"
-    "    sys.modules['__main__'].__file__ = path\n"
-    "    before, numbers = set(sys.modules), None\n"
-    "    for part in parts:\n"
-    "        name = part[1:]\n"
-    "        try:\n"
-    "            __import__(name)\n"
-    "        except BaseException as error:\n"
-    "            return f'cannot load {name}: {type(error).__name__}: {error}'\n"
-    "        file = str(getattr(sys.modules.get(name), '__file__', None))\n"
-    "        if file.startswith(directory + '/') != (part[0] == 'h'):\n"
-    "            place = 'beside' if part[0] == 'm' else 'not beside'\n"
-    "            return f'{name} is {place} the rubric: {file}'\n"
-    "        if part[0] == 'm' and not numbers:\n"
-    "            numbers = state_of_numpy()\n"
-    "    try:\n"
-    "        with _io.open(path, 'rb') as file:\n"
-    "            code = compile(file.read(), path, 'exec', 0, True)\n"
-    "    except BaseException as error:\n"
-    "        return f'cannot compile the rubric: {type(error).__name__}: {error}'\n"
-    "    del sys.modules['__main__'].__file__\n"
-    "    found = digest(set(sys.modules) - before, path)\n"
-    "    for stream in sys.stdout, sys.stderr:\n"
-    "        stream.flush() # the jail sees whether anything was printed\n"
-    "    kept = random.getstate()\n"
-    "    after_fork.append((random, kept if kept != first else None,\n"
-    "                       numbers is not None and numbers == state_of_numpy()))\n"
-    "    settle()\n"
-    "    return found, code\n"
-    "\n"
-    "after_fork = []\n"
-    "\n"
-    "def state_of_numpy():\n"
-    "    numpy = sys.modules.get('numpy.random')\n"
-    "    return repr(numpy.get_state()) if numpy else None\n"
-    "\n"
-    "def renew_seeds():\n"
-    "    random, state, is_numpy_fresh = after_fork[0]\n"
-    "    if state:\n"
-    "        random.setstate(state)\n"
-    "    if is_numpy_fresh:\n"
-    "        sys.modules['numpy.random'].seed()\n"
-    "\n"
-    "def digest(names, path):\n"
-    "    here = '_sha256' in sys.modules\n"
-    "    import _sha256\n"
-    "    whole = _sha256.sha256()\n"
-    "    for name in ['', *sorted(names)]:\n"
-    "        whole.update(name.encode('utf-8', 'replace') + b'\\0')\n"
-    "        try:\n"
-    "            file = sys.modules[name].__file__ if name else path\n"
-    "            with _io.open(file, 'rb') as content:\n"
-    "                whole.update(_sha256.sha256(content.read()).digest())\n"
-    "        except Exception: # it has no file\n"
-    "            pass\n"
-    "    if not here:\n"
-    "        del sys.modules['_sha256']\n"
-    "    return whole.hexdigest().encode()\n"
-    "\n";
 
 /* State of the one interpreter in this process. */
 struct warm {
@@ -284,17 +137,26 @@ static PyObject *call(const char *function, PyObject *argument)
     return result;
 }
 
+/* Runs the preludes, which define their functions in NAMES. */
+static bool define(PyObject *names)
+{
+    static const char *const parts[] = {prelude, prelude_of_classes, prelude_of_parts};
+    bool is_done = true;
+    for (size_t i = 0; i < ARRAY_SIZE(parts) && is_done; i++) {
+        PyObject *done = PyRun_String(parts[i], Py_file_input, names, names);
+        is_done = done != NULL;
+        Py_XDECREF(done);
+    }
+    return is_done;
+}
+
 static int load(char *const *modules, char *why, size_t size)
 {
     struct warm *w = warm();
-    PyObject *names = PyDict_New(), *list = list_of(modules), *done = NULL, *loaded = NULL;
+    PyObject *names = PyDict_New(), *list = list_of(modules), *loaded = NULL;
     int r = 0;
-    if (names && list)
-        done = PyRun_String(prelude, Py_file_input, names, names);
-    if (done)
-        Py_SETREF(done, PyRun_String(prelude_of_classes, Py_file_input, names, names));
     w->names = names;
-    if (done)
+    if (names && list && define(names))
         loaded = call("load", list);
     if (loaded && PyUnicode_Check(loaded))
         r = fail(why, size, PyUnicode_AsUTF8(loaded));
@@ -304,7 +166,6 @@ static int load(char *const *modules, char *why, size_t size)
         PyObject_GC_UnTrack(loaded); /* made after the freeze: hide it from scripts */
     PyErr_Clear();
     w->loaded = loaded;
-    Py_XDECREF(done);
     Py_XDECREF(list);
     return r;
 }
@@ -627,6 +488,19 @@ static PyObject *load_parts(char *const *parts)
     return found;
 }
 
+/* Takes over what load_class() has found. Returns whether it has found the digest and the code. */
+static bool keep_found(PyObject *found, struct link_loaded *ret)
+{
+    struct warm *w = warm();
+    if (!found || !PyTuple_CheckExact(found) || PyTuple_GET_SIZE(found) != 2 ||
+        !PyBytes_Check(PyTuple_GET_ITEM(found, 0)) || !PyCode_Check(PyTuple_GET_ITEM(found, 1)))
+        return false;
+    (void)snprintf(ret->digest, sizeof(ret->digest), "%s",
+                   PyBytes_AsString(PyTuple_GET_ITEM(found, 0)));
+    w->code = PyTuple_GET_ITEM(found, 1); /* `found` is never freed */
+    return true;
+}
+
 /* Whether the script PATH is a file of Python text, which this finds out as script_open() does for
  * a job, and leaves behind what that does. */
 static bool is_text(PyObject *path)
@@ -656,14 +530,13 @@ static void load_of_class(char *const *argv, char *const *envp, char *const *par
         return;
     }
     PyObject *found = load_parts(parts);
-    if (!found || !PyTuple_CheckExact(found)) {
+    if (!keep_found(found, ret)) {
         refuse(ret, found && PyUnicode_Check(found) ? PyUnicode_AsUTF8(found) : NULL);
         return;
     }
-    (void)snprintf(ret->digest, sizeof(ret->digest), "%s",
-                   PyBytes_AsString(PyTuple_GetItem(found, 0)));
-    w->code = PyTuple_GetItem(found, 1); /* `found` is never freed */
     script_renew_filters();
+    script_note_loaded();
+    Py_XDECREF(call("settle", NULL));
     script_renew_main();
     pack_memory();
 }

@@ -9,10 +9,15 @@
 #include "proto/util.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+bool wipe_is_done(int dir)
+{
+    _cleanup_(listing_deinit) struct listing listing;
+    return listing_init(&listing, dir) == 0 && !listing_next(&listing);
+}
 
 /* Moves DIR/NAME to TOP under a free name, numbered by *SEQUENCE. */
 static int move_up(int dir, const char *name, int top, unsigned long *sequence)

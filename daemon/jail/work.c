@@ -487,6 +487,14 @@ bool work_lacks_room(const struct work *work)
            (st.f_bavail == 0 || (st.f_files > 0 && st.f_ffree == 0));
 }
 
+bool work_is_clear(const struct work *work)
+{
+    for (unsigned i = 0; work->is_tmpfs && i < WORK_SEEN; i++)
+        if (work->directories[i] >= 0 && !wipe_is_done(work->directories[i]))
+            return false;
+    return work->is_tmpfs;
+}
+
 int work_empty(struct work *work)
 {
     return work->is_tmpfs ? empty_tmpfs(work) : empty_directory(work);

@@ -111,6 +111,10 @@ bool work_candidate_is_full(const struct work *work);
  * may have failed for want of what is not its own; false where the job has a tmpfs. */
 bool work_lacks_room(const struct work *work);
 
+/* Whether there is nothing in the directories of the tmpfs that a job sees; false also if there is
+ * no tmpfs or that cannot be found out. */
+bool work_is_clear(const struct work *work);
+
 /* Removes everything that a job left; no process of it may be alive. A negative errno if something
  * is left. */
 int work_empty(struct work *work);

@@ -63,7 +63,7 @@ static struct launch_class class_of(const struct job_spec *spec, const struct ru
         return (struct launch_class){.why_not = "the job wants a fresh interpreter"};
     if (!*kept->digest.hex)
         return (struct launch_class){.why_not = "the rubric's directory has no digest"};
-    rubric_class_list(warm, kept->digest.hex, launch, list);
+    rubric_class_list(warm, &kept->digest, launch, list);
     return (struct launch_class){.parts = list->parts, .affinity = affinity(spec)};
 }
 

@@ -112,12 +112,14 @@ static bool is_of_daemon(enum limit limit)
     return limit == LIMIT_WALL_CLOCK || limit == LIMIT_OUTPUT;
 }
 
-void rubric_class_list(const struct rubric_class *class, const char *digest,
+void rubric_class_list(const struct rubric_class *class, const struct rubric_digest *digest,
                        const struct launch *launch, struct rubric_class_list *list)
 {
     SHA2_CTX context;
     SHA256Init(&context);
-    add_text(&context, digest);
+    add_text(&context, digest->hex);
+    /* Files may have been others in between, while a template loaded them. */
+    add_number(&context, (uint64_t)digest->changed_ns);
     add_text(&context, launch->bench.path);
     add_number(&context, launch->bench.device);
     add_number(&context, launch->bench.inode);

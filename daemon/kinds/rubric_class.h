@@ -3,6 +3,7 @@
 /* What a task class wants to be loaded once for all its jobs: `warm` of task_class.json. */
 
 #include "daemon/pool/launch.h"
+#include "rubricdir/digests.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@ struct rubric_class_list {
 
 /* Fills LIST with the key of CLASS and its parts, for LAUNCH, which is complete but for that.
  * DIGEST is that of the rubric's directory. The key differs whenever another template is wanted:
- * for other files, another place or another limit that a process is given at its start. LIST
- * borrows from CLASS. */
-void rubric_class_list(const struct rubric_class *class, const char *digest,
+ * for files that were touched, another place or another limit that a process is given at its start.
+ * LIST borrows from CLASS. */
+void rubric_class_list(const struct rubric_class *class, const struct rubric_digest *digest,
                        const struct launch *launch, struct rubric_class_list *list);

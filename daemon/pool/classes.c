@@ -4,6 +4,7 @@
 #include "proto/util.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +45,8 @@ const char *class_failures_find(const struct class_failures *failures, const cha
 void class_failures_note(struct class_failures *failures, const char *key,
                          const struct link_loaded *loaded, uint64_t now_ns)
 {
-    if (!*key || loaded->error != EINVAL || class_failures_find(failures, key, now_ns))
+    bool is_of_class = loaded->error == EINVAL || loaded->error == ENOSPC;
+    if (!*key || !is_of_class || class_failures_find(failures, key, now_ns))
         return;
     size_t i = failures->next;
     failures->next = (i + 1) % CLASS_FAILURES_MAX;

@@ -86,8 +86,7 @@ static void launch(struct slot *slot)
 {
     slot_job_commit(&slot->job);
     slot_class_begin(&slot->of_class, &slot->job.of_class);
-    slot_enter(slot, SLOT_LAUNCHING,
-               JAIL_ANSWER_MS + (*slot->job.of_class.key ? LINK_LOAD_MS : 0));
+    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS + (*slot->job.of_class.key ? LINK_LOAD_MS : 0));
 }
 
 /* Sends the slot's pending job to its idle jail, or replaces a jail that does not fit. A negative

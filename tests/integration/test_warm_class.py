@@ -80,7 +80,7 @@ def test_nothing_is_kept_from_one_job_to_the_next(one_slot, bench):
         bench,
         f"import helper, os, sys\n{TELL}\nseen = [list(helper.KEPT), getattr(os, 'left', None), os.listdir('.'), os.listdir('/tmp')]\n"
         "helper.KEPT.append(1); os.left = 1; open('left', 'w').close(); open('/tmp/left', 'w').close()\ntell(seen)\n",
-        helper=WHO + "open('while-loading', 'w').close()\n",
+        helper=WHO + "open('while-loading', 'w').close()\nos.unlink('while-loading')\n",
     )
     with one_slot.connect() as client:
         for _ in range(3):
@@ -155,6 +155,41 @@ REFUSED = {
     "an error": ("1 / 0", "cannot load helper: ZeroDivisionError: division by zero"),
     "no such module": ("import no_such_module", "cannot load helper: ModuleNotFoundError"),
     "exits": ("import os\nos._exit(0)", "the process that loads its modules has ended"),
+    "a limit": ("import resource\nresource.setrlimit(resource.RLIMIT_NPROC, (0, 0))", "change a resource limit"),
+    "few descriptors": ("import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))", "change a resource limit"),
+    "another directory": ("import os\nos.mkdir('d')\nos.chdir('d')", "leave the working directory"),
+    "a umask": ("import os\nos.umask(0o77)", "change the umask"),
+    "a timer": (
+        "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nsignal.setitimer(signal.ITIMER_REAL, 60)",
+        "leave a timer",
+    ),
+    "files": ("open('x', 'w').close()", "leave files"),
+    "files in /tmp": ("import tempfile\ntempfile.mkdtemp()", "leave files"),
+    "the input": ("import sys\nDATA = sys.stdin.read()", "read the standard input"),
+    "another stdout": ("import sys\nREAL = sys.stdout\nsys.stdout = sys.stderr", "replace the standard streams"),
+    "no stderr": ("import sys\nsys.stderr = None", "replace the standard streams"),
+    "__main__": ("import __main__", "keep __main__"),
+    "a function before forks": ("import os, time\nos.register_at_fork(before=lambda: time.sleep(4))", "helper asks to be called"),
+    "a function after forks": ("import os\nos.register_at_fork(after_in_child=lambda: os._exit(0))", "helper asks to be called"),
+    "no forks": (
+        "import ctypes, errno\nlibc = ctypes.CDLL(None)\n"
+        "class Filter(ctypes.Structure):\n"
+        "    _fields_ = [('code', ctypes.c_ushort), ('jt', ctypes.c_ubyte), ('jf', ctypes.c_ubyte), ('k', ctypes.c_uint)]\n"
+        "class Program(ctypes.Structure):\n    _fields_ = [('length', ctypes.c_ushort), ('filter', ctypes.c_void_p)]\n"
+        "steps = (Filter * 4)(Filter(0x20, 0, 0, 0), Filter(0x15, 0, 1, 56), Filter(0x06, 0, 0, 0x50001),\n"
+        "                     Filter(0x06, 0, 0, 0x7fff0000))\n"
+        "assert libc.prctl(22, 2, ctypes.byref(Program(4, ctypes.addressof(steps))), 0, 0) == 0",
+        "a fork of it cannot be had",
+    ),
+    "much memory": ("import os\nLARGE = b'x' * (700 << 20)", "[warm] classes has room for"),
+    "no import of what it takes": (
+        "import builtins\nold = builtins.__import__\ndef new(name, *rest, **named):\n"
+        "    if name.startswith('_sha'):\n        raise ImportError('blocked')\n    return old(name, *rest, **named)\n"
+        "builtins.__import__ = new",
+        "cannot be loaded: ImportError: blocked",
+    ),
+    "another compile()": ("import builtins\nbuiltins.compile = lambda *_, **__: 7", None),
+    "multiprocessing": ("import multiprocessing, concurrent.futures", None),
     "stays dumpable": (
         "import ctypes\nlibc = ctypes.CDLL(None)\n", None  # the template closes itself whatever a module did before
     ),
@@ -178,6 +213,106 @@ def test_what_cannot_be_loaded_ahead(one_slot, bench, name):
         assert again["no_warm_class"] == answer["no_warm_class"]
     assert answer["score"]["passed"] == again["score"]["passed"] == cold["score"]["passed"]
     assert after["score"]["passed"] is True
+
+
+def test_a_module_of_python_that_a_class_replaces(lend, bench):
+    """To load a class takes modules that the interpreter has not loaded yet."""
+    daemon = lend("warm.use=yes", "warm.modules=json", slots=1)
+    job = make_class(bench, f"import random\n{TELL}tell(random.WORD)\n", helper="")
+    (bench.root / job["task_class"] / "random.py").write_text("WORD = 'own'\n")
+    with daemon.connect() as client:
+        answer = client.run(job)
+    assert facts_of(answer) == ["own"]
+    assert answer["no_warm_class"] == "random beside the rubric has the name of a module of Python"
+
+
+def test_a_module_from_elsewhere(one_slot, bench):
+    """Nobody would notice that it has changed."""
+    place = bench.root / "shared"
+    place.mkdir()
+    (place / "elsewhere.py").write_text("WORD = 'first'\n")
+    open_up(place)
+    helper = "import sys\nsys.path.append('/bench/shared')\nimport elsewhere\n"
+    job = make_class(bench, f"import helper\n{TELL}tell(helper.elsewhere.WORD)\n", helper=helper)
+    with one_slot.connect() as client:
+        answer = client.run(job)
+        (place / "elsewhere.py").write_text("WORD = 'second'\n")
+        again = client.run(job)
+    assert (facts_of(answer), facts_of(again)) == (["first"], ["second"])
+    assert "elsewhere is neither beside the rubric nor where Python has modules" in answer["no_warm_class"]
+
+
+LAST_WORDS = {
+    "a file that is open": ("OUT = open(1, 'w', closefd=False)", "import helper\nhelper.OUT.write(SCORE)\n"),
+    "an object that is destroyed": (
+        "import os\nclass Last:\n    def __del__(self):\n        os.write(1, self.words)\nLAST = Last()\n",
+        "import helper\nhelper.LAST.words = SCORE.encode()\n",
+    ),
+    "a finalizer": (
+        "import os, weakref\nclass Last:\n    pass\nLAST = Last()\nweakref.finalize(LAST, lambda: os.write(1, LAST.words))\n",
+        "import helper\nhelper.LAST.words = SCORE.encode()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAST_WORDS)
+def test_last_words_of_what_was_loaded(one_slot, bench, name):
+    helper, rubric = LAST_WORDS[name]
+    score = "import json\nSCORE = json.dumps({'passed': True, 'score': 1, 'failure_modes': []})\n"
+    job = make_class(bench, score + rubric, helper=helper)
+    with one_slot.connect() as client:
+        for warm in (True, True, False):
+            answer = client.run({**job, "warm": warm})
+            assert answer["type"] == "result" and answer["score"]["passed"] is True, str(answer)
+            assert bool(answer["warm_class"]) == warm, str(answer)
+
+
+def test_memory_while_a_class_is_loaded(one_slot, bench):
+    """All that is started while it is loaded counts together, as processes of a job do."""
+    helper = (
+        "import os, time\nready, done = os.pipe()\nfor _ in range(4):\n    if os.fork() == 0:\n"
+        "        large = b'x' * (120 << 20)\n        os.write(done, b'.')\n        time.sleep(60)\n        os._exit(0)\n"
+        "for _ in range(4):\n    os.read(ready, 1)\ntime.sleep(2)\n"
+    )
+    job = {**make_class(bench, f"import helper\n{PASSING}", helper=helper), "limits": {"memory_bytes": 256 << 20}}
+    with one_slot.connect() as client:
+        answer, after = client.run(job), client.run(bench.job(PASSING))
+    assert answer["no_warm_class"] == "its modules take more memory than a job may have"
+    assert answer["outcome"]["limit_exceeded"] == "memory", str(answer)
+    assert after["score"]["passed"] is True
+
+
+def test_few_descriptors(one_slot, bench):
+    """Too few for what a template is sent for a job; enough for a job that is no fork of one."""
+    job = {**make_class(bench, f"import helper\n{PASSING}", helper=""), "limits": {"max_open_files": 8}}
+    with one_slot.connect() as client:
+        answers = [client.run(job) for _ in range(2)]
+    assert all(answer["type"] == "result" and answer["score"]["passed"] for answer in answers), str(answers)
+    assert {answer["no_warm_class"] for answer in answers} == {"a fork of it cannot be had"}
+
+
+def test_a_file_that_was_changed_back(one_slot, bench):
+    """A template may have loaded what was there in between."""
+    job = make_class(bench, f"import helper\n{TELL}tell(helper.LOADED_BY, helper.TOKEN)\n", helper=WHO)
+    place = bench.root / job["task_class"] / "helper.py"
+    with one_slot.connect() as client:
+        first = client.run(job)
+        place.write_text("")
+        place.write_text(WHO)
+        second = client.run(job)
+    assert first["warm_class"] == second["warm_class"] and facts_of(first)[1] != facts_of(second)[1]
+
+
+def test_many_jobs_of_a_class_that_takes_long_to_fork(one_slot, bench):
+    """What their forks cost counts for none of them, nor for the template."""
+    job = make_class(bench, f"import helper\n{PASSING}", helper="LARGE = [bytearray(4096) for _ in range(20000)]\n")
+    job = {**job, "limits": {"cpu": 1}}
+    with one_slot.connect() as client:
+        for number in range(400):
+            client.submit(f"{number}", job)
+        answers = [client.recv_answer() for _ in range(400)]
+    assert all(answer["type"] == "result" and answer["score"]["passed"] for answer in answers)
+    assert all(answer["warm_class"] for answer in answers)
 
 
 def test_a_rubric_that_does_not_compile(one_slot, bench):

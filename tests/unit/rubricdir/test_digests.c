@@ -550,6 +550,7 @@ static void test_what_is_kept(void **state)
     put(f, "c/rubric.py", "abc");
     struct rubric_digest second = look(f, ALL);
     assert_string_equal(second.hex, first.hex);
+    assert_true(second.changed_ns > first.changed_ns);
     assert_int_equal(freed[1], 1);
     assert_null(digests_kept(f->digests, f->root, "c", &first));
     assert_null(digests_kept(f->digests, f->root, "c", &second));

@@ -106,7 +106,8 @@ static void test_how_many(void **state)
 
 /* --- the key ------------------------------------------------------------------------------- */
 
-#define DIGEST "00"
+static const struct rubric_digest first_digest = {.hex = "00", .changed_ns = 1};
+#define DIGEST (&first_digest)
 
 static const char *const argv[] = {"/usr/bin/python3", "-s", "-B", "/bench/a/rubric.py", NULL};
 
@@ -116,8 +117,8 @@ static const struct launch usual = {
     .limits = {.of = {[LIMIT_MEMORY] = 1 << 30, [LIMIT_WALL_CLOCK] = 1000}},
 };
 
-static void key_of(const char *warm, const char *digest, const struct launch *launch,
-                   char ret[LAUNCH_CLASS_KEY_SIZE])
+static void key_of(const char *warm, const struct rubric_digest *digest,
+                   const struct launch *launch, char ret[LAUNCH_CLASS_KEY_SIZE])
 {
     struct rubric_class *class = NULL;
     struct rubric_class_list list;
@@ -131,7 +132,7 @@ static void key_of(const char *warm, const char *digest, const struct launch *la
     rubric_class_free(class);
 }
 
-static void assert_same(bool same, const char *warm, const char *digest,
+static void assert_same(bool same, const char *warm, const struct rubric_digest *digest,
                         const struct launch *launch)
 {
     char first[LAUNCH_CLASS_KEY_SIZE], second[LAUNCH_CLASS_KEY_SIZE];
@@ -149,7 +150,10 @@ static void test_key(void **state)
     assert_same(true, "{\"modules\":[\"re\"]}", DIGEST, &usual);
     assert_same(false, "{\"helpers\":[\"re\"]}", DIGEST, &usual);
     assert_same(false, "{\"modules\":[\"re\",\"os\"]}", DIGEST, &usual);
-    assert_same(false, "{\"modules\":[\"re\"]}", "01", &usual);
+    const struct rubric_digest other = {.hex = "01", .changed_ns = 1};
+    const struct rubric_digest again = {.hex = "00", .changed_ns = 2};
+    assert_same(false, "{\"modules\":[\"re\"]}", &other, &usual);
+    assert_same(false, "{\"modules\":[\"re\"]}", &again, &usual);
     launch.argv = other_argv;
     assert_same(false, "{\"modules\":[\"re\"]}", DIGEST, &launch);
     launch = usual;
