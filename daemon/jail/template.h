@@ -5,12 +5,15 @@
  *
  * A class of jobs may name modules that all of them import (link.h). To import them takes longer
  * than many a job runs. So the jail forks its waiting interpreter once more, confines that process
- * as it confines a job, and only then has it import them: what is imported can do nothing that a
- * job of the class could not do. That is the template. When it has loaded everything, the jail
- * examines it. It must have one thread, no child, no descriptor beyond its own, and no memory that
- * a job could share with it and write to. From then on it is undumpable and runs nothing but the
- * loop of this file: the jail sends it the descriptors of a job, and it forks the job, as a child
- * of the jail.
+ * as it confines a job, and only then has it import them. That is the template. When it has loaded
+ * everything, the jail examines it. It must have one thread, no child, no descriptor beyond its
+ * own, no memory that a job could share with it and write to, and it must have left no file.
+ * What it has changed of itself that a fork would have, too, or would not have, it tells
+ * (own_state.h). From then on it is undumpable and runs the loop of this file: the jail sends it
+ * the descriptors of a job, and it forks the job, as a child of the jail.
+ *
+ * Modules are trusted with the jobs of their class, whose scores they decide about, and with
+ * nothing else: they can have changed the template as they like, but nothing outside of it.
  *
  * A job of the class cannot change what the next one starts from. It is a fork, so it writes to
  * memory of its own. It can neither signal nor trace the template: it is in a Landlock domain below
