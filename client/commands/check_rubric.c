@@ -69,6 +69,23 @@ static int check_list(const json_t *list, const char *name, json_t *seen, struct
     return 0;
 }
 
+/* Checks what a task class wants to be loaded once; the daemon says which names are good. */
+static int check_warm(const json_t *warm, struct fault *fault)
+{
+    enum { MODULES, HELPERS, FIELDS };
+    static const struct field table[FIELDS] = {
+        [MODULES] = {"modules", FIELD_ARRAY, FIELD_NULLABLE},
+        [HELPERS] = {"helpers", FIELD_ARRAY, FIELD_NULLABLE},
+    };
+    const json_t *values[FIELDS];
+    int r = warm ? fields_decode(warm, "warm", table, FIELDS, values, fault) : 0;
+    if (warm && r == 0)
+        r = check_list(values[MODULES], "warm.modules", NULL, fault);
+    if (warm && r == 0)
+        r = check_list(values[HELPERS], "warm.helpers", NULL, fault);
+    return r;
+}
+
 static int check_lists(const char *path, json_t *unseen, struct fault *fault)
 {
     enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, WARM, FIELDS };
@@ -92,6 +109,8 @@ static int check_lists(const char *path, json_t *unseen, struct fault *fault)
         r = check_list(values[BREAKDOWN_KEYS], "breakdown_keys", NULL, &why);
     if (r == 0)
         r = check_list(values[FAILURE_MODES], "failure_modes", unseen, &why);
+    if (r == 0)
+        r = check_warm(values[WARM], &why);
     if (r < 0)
         (void)fault_set(fault, "%s: %s", path, why.text[0] ? why.text : strerror(-r));
     return r;

@@ -35,8 +35,8 @@ uint64_t children_cpu_us(pid_t pid);
 int children_reap(pid_t pid, struct children_usage *usage);
 
 /* Kills and reaps children until none is left, and adds their usage to *usage. As process 1 of a
- * pid namespace, kills everything in it. SPARED (0: none) is a child that was forked quietly: it is
- * spared if all other children were, too, and killed with the others otherwise, and its usage is
- * never added. Returns false if some are left after DEADLINE_MS, for example one in
- * uninterruptible sleep. */
+ * pid namespace, kills everything in it. SPARED (0: none) is a child that was forked quietly. If
+ * all other children were, too, none is killed, and the caller has to look for them; otherwise all
+ * are, SPARED with them. Its usage is never added. Returns false if some are left after
+ * DEADLINE_MS, for example one in uninterruptible sleep. */
 bool children_kill_all(unsigned deadline_ms, pid_t spared, struct children_usage *usage);

@@ -60,7 +60,7 @@ int enclosure_check_sockets(const struct enclosure *enclosure, unsigned own);
 /* From which pid on the next processes of the pid namespace are numbered. Jobs must not steer what
  * has a number below theirs (daemon/confine/filter.c). */
 enum enclosure_pids {
-    ENCLOSURE_PIDS_OF_JAIL = 2, /* the jail's own children: its twin */
+    ENCLOSURE_PIDS_OF_JAIL = 2, /* the jail's own children: its twin or template */
     ENCLOSURE_PIDS_OF_JOB = 100,
 };
 

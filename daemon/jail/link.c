@@ -37,7 +37,7 @@ union control {
     struct cmsghdr align;
 };
 
-static int send_packet(int fd, struct iovec *iov, size_t iov_count, const int *fds, size_t count)
+int link_send_packet(int fd, struct iovec *iov, size_t iov_count, const int *fds, size_t count)
 {
     union control control;
     struct msghdr message = {.msg_iov = iov, .msg_iovlen = iov_count};
@@ -80,10 +80,8 @@ static size_t take_descriptors(struct msghdr *message, int *fds, size_t max)
     return taken;
 }
 
-/* Receives one packet with up to MAX_FDS descriptors. Returns its length, 0 at end of file, or a
- * negative errno. The caller owns the *ret_count descriptors. */
-static ssize_t receive_packet(int fd, struct iovec *iov, size_t iov_count, int *fds, size_t max_fds,
-                              size_t *ret_count)
+ssize_t link_receive_packet(int fd, struct iovec *iov, size_t iov_count, int *fds, size_t max_fds,
+                            size_t *ret_count)
 {
     union control control;
     struct msghdr message = {
@@ -124,7 +122,7 @@ static int receive_message(int fd, struct iovec header, char *strings, int *fds,
 {
     struct iovec iov[2] = {header, {.iov_base = strings, .iov_len = LINK_STRINGS_MAX}};
     size_t count = 0;
-    ssize_t n = receive_packet(fd, iov, ARRAY_SIZE(iov), fds, max, &count);
+    ssize_t n = link_receive_packet(fd, iov, ARRAY_SIZE(iov), fds, max, &count);
     if (n <= 0)
         return (int)n;
     *ret_count = count;
@@ -144,7 +142,7 @@ int link_send_setup(int fd, const struct link_setup *setup, const char *strings,
         {.iov_base = (void *)(uintptr_t)setup, .iov_len = sizeof(*setup)},
         {.iov_base = (void *)(uintptr_t)strings, .iov_len = setup->strings_length},
     };
-    return send_packet(fd, iov, ARRAY_SIZE(iov), &filter, filter >= 0 ? 1 : 0);
+    return link_send_packet(fd, iov, ARRAY_SIZE(iov), &filter, filter >= 0 ? 1 : 0);
 }
 
 int link_receive_setup(int fd, struct link_setup *ret_setup, char *strings, int *ret_filter)
@@ -179,13 +177,13 @@ int link_send_job(int fd, const struct link_job *job, const char *strings,
     for (size_t i = 0; i < LINK_JOB_FDS; i++)
         if (job->fd_mask & (1u << i))
             sent[count++] = fds[i];
-    return send_packet(fd, iov, ARRAY_SIZE(iov), sent, count);
+    return link_send_packet(fd, iov, ARRAY_SIZE(iov), sent, count);
 }
 
 static int send_question(int fd, struct link_question question)
 {
     struct iovec iov = {.iov_base = &question, .iov_len = sizeof(question)};
-    return send_packet(fd, &iov, 1, NULL, 0);
+    return link_send_packet(fd, &iov, 1, NULL, 0);
 }
 
 int link_send_question(int fd, uint64_t job_no)
@@ -235,7 +233,7 @@ int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fd
 int link_send_notice(int fd, const struct link_notice *notice, int pidfd)
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)notice, .iov_len = sizeof(*notice)};
-    return send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
+    return link_send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
 }
 
 /* Returns whether a notice of TYPE may come with COUNT descriptors. */
@@ -250,7 +248,7 @@ int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd)
     int pidfd = -1;
     size_t count = 0;
     struct iovec iov = {.iov_base = &notice, .iov_len = sizeof(notice)};
-    ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
+    ssize_t n = link_receive_packet(fd, &iov, 1, &pidfd, 1, &count);
     if (n <= 0)
         return (int)n;
     if ((size_t)n != sizeof(notice) || notice.type > LINK_SECOND ||
@@ -318,7 +316,7 @@ int link_send_birth(int fd, const struct link_birth *birth, const char *director
         {.iov_base = (void *)(uintptr_t)birth, .iov_len = sizeof(*birth)},
         {.iov_base = (void *)(uintptr_t)directory, .iov_len = strlen(directory) + 1},
     };
-    return send_packet(fd, iov, ARRAY_SIZE(iov), &jail_link, 1);
+    return link_send_packet(fd, iov, ARRAY_SIZE(iov), &jail_link, 1);
 }
 
 int link_receive_birth(int fd, struct link_birth *ret, char *strings, int *ret_jail_link)
@@ -342,7 +340,7 @@ int link_receive_birth(int fd, struct link_birth *ret, char *strings, int *ret_j
 int link_send_born(int fd, const struct link_born *born, int pidfd)
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)born, .iov_len = sizeof(*born)};
-    return send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
+    return link_send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
 }
 
 int link_receive_born(int fd, struct link_born *ret, int *ret_pidfd)
@@ -351,7 +349,7 @@ int link_receive_born(int fd, struct link_born *ret, int *ret_pidfd)
     int pidfd = -1;
     size_t count = 0;
     struct iovec iov = {.iov_base = &born, .iov_len = sizeof(born)};
-    ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
+    ssize_t n = link_receive_packet(fd, &iov, 1, &pidfd, 1, &count);
     if (n <= 0)
         return (int)n;
     bool lives = born.error == 0 && born.pid > 0;

@@ -19,6 +19,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 /* Number of the jail's end of the socketpair. */
 #define LINK_FD 3
@@ -142,7 +144,7 @@ struct link_job {
     uint32_t any_stack;            /* 1: only the memory limit bounds the stack */
     uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
     uint32_t class_count;          /* 0: the job is of no class */
-    uint64_t class_bytes;          /* memory that the templates of this jail may take together */
+    uint64_t class_bytes;          /* memory that the template may take */
     uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always LINK_STDOUT
                          and LINK_STDERR */
 
@@ -338,6 +340,16 @@ struct link_notice {
                                     job was a fork of it; otherwise an error and the reason; NULs
                                     may be missing */
 };
+
+/* Sends one packet of the IOV_COUNT parts IOV with COUNT descriptors, at most LINK_JOB_FDS, which
+ * stay the caller's. 0 or a negative errno. */
+int link_send_packet(int fd, struct iovec *iov, size_t iov_count, const int *fds, size_t count);
+
+/* Receives one packet with up to MAX_FDS descriptors. Returns its length, 0 at end of file, or a
+ * negative errno: -EPROTO if it is larger, or has more descriptors, than there is room for here or
+ * in this process. The caller owns the *ret_count descriptors. */
+ssize_t link_receive_packet(int fd, struct iovec *iov, size_t iov_count, int *fds, size_t max_fds,
+                            size_t *ret_count);
 
 /* Sends a set-up. The caller keeps FILTER (-1: none). 0 or a negative errno. */
 int link_send_setup(int fd, const struct link_setup *setup, const char *strings, int filter);

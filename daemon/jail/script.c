@@ -530,8 +530,8 @@ static PyObject *run_file(FILE *file, PyObject *path, PyObject *names)
     return value;
 }
 
-/* Returns how the process must end after the script, of which VALUE, which this steals, is what it
- * has come to: NULL with an exception set, or any object. */
+/* Returns how the process must end. VALUE, which this steals, is what the script came to: any
+ * object, or NULL with an exception set. */
 static struct status status_of(PyObject *value, PyObject *names)
 {
     struct status status = {0, 0};
@@ -550,7 +550,8 @@ static struct status status_of(PyObject *value, PyObject *names)
     return status;
 }
 
-/* Begins with the script PATH, READY for it so far. Returns the names of its module. */
+/* Begins the script PATH, and returns the names of its module. If it is not READY, an exception is
+ * set, which ends the process. */
 static PyObject *begin(PyObject *path, bool ready)
 {
     PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));

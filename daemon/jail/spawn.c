@@ -130,13 +130,11 @@ static struct lockdown of_class(const struct jail *jail, const struct link_job *
                                 const struct link_lists *lists, int cwd)
 {
     const struct enclosure *enclosure = &jail->enclosure;
-    /* The template has the identity of a job, and the jail may, too. */
-    unsigned counted = layer_in(enclosure->layers, LAYER_OWN_UID) ? 1 : 2;
     return (struct lockdown){
         .layers = enclosure->layers,
         .cwd = cwd,
         .fd_count = LINK_STANDARD_FDS,
-        .processes = counted,
+        .processes = 1 + enclosure_counted(enclosure, 1), /* the template, which is a job to it */
         .ruleset = enclosure->ruleset,
         .enter_cgroup = -1,
         .pass = enclosure->pass,
@@ -171,7 +169,8 @@ static int make_template(struct jail *jail, const struct link_job *request, bool
         return 0; /* the job will meet it again */
     }
     struct lockdown lockdown = of_class(jail, request, lists, cwd);
-    /* The jobs, which lack the right to one, see their groups from here. */
+    /* Jobs cannot unshare their cgroup namespace: they have the template's, and see the names of
+     * their groups. */
     lockdown.own_cgroup = has_cgroup;
     const struct template_parts parts = {
         .enclosure = enclosure,
@@ -269,13 +268,13 @@ static void watch_ends(const struct jail *jail, const int fds[LINK_JOB_FDS], str
 bool spawn_job(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                struct jailed_job *job, struct lockdown_error *ret_error)
 {
-    enum link_stage stage = LINK_STAGE_TWIN;
+    enum link_stage stage = LINK_STAGE_EXEC;
     _cleanup_close_ int ruleset = -1;
     int r = link_split_job(request, jail->strings, &job->lists);
     if (r == 0 && (r = settle_class(jail, request, fds[LINK_CGROUP] >= 0, job)) < 0)
         stage = LINK_STAGE_DIRECTORY;
-    if (r == 0)
-        r = make_twin(jail, request, fds);
+    if (r == 0 && (r = make_twin(jail, request, fds)) < 0)
+        stage = LINK_STAGE_TWIN;
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);
     if (r == 0 && !jail->kept.is_on)

@@ -12,7 +12,9 @@
  * which it would have told a failure, and runs the script.
  *
  * Whatever the template says is believed no more than what a job says. The pid that it tells must
- * be a child of the jail. The worst that a class can do is to spoil its own jobs. */
+ * be a child of the jail. A class whose modules are hostile can speak for this loop itself: it can
+ * spoil its own jobs, and take CPU time and memory that nobody counts, up to the address space of a
+ * job, until its slot runs another class. */
 #include "template.h"
 #include "cgroup_fork.h"
 #include "children.h"
@@ -66,59 +68,28 @@ enum sent {
 
 static bool send_fds(int link, uint32_t mask, const int fds[SENT_COUNT])
 {
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int) * SENT_COUNT)];
-    } control = {.space = {0}};
     int sent[SENT_COUNT];
     size_t count = 0;
     for (unsigned i = 0; i < SENT_COUNT; i++)
         if (mask & 1u << i)
             sent[count++] = fds[i];
     struct iovec iov = {&mask, sizeof(mask)};
-    struct msghdr message = {
-        .msg_iov = &iov,
-        .msg_iovlen = 1,
-        .msg_control = control.space,
-        .msg_controllen = CMSG_SPACE(sizeof(int) * count),
-    };
-    control.header = (struct cmsghdr){CMSG_LEN(sizeof(int) * count), SOL_SOCKET, SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.header), sent, sizeof(int) * count);
-    return sendmsg(link, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(mask);
+    return link_send_packet(link, &iov, 1, sent, count) == 0;
 }
 
-/* Returns 1, 0 at the end of the link, or a negative errno if this process cannot have so many
- * descriptors. Those that are missing become -1. */
+/* Returns 1, 0 at the end of the link, or a negative errno: this process cannot have so many
+ * descriptors, say. Those that are missing become -1. */
 static int receive_fds(int link, int ret[SENT_COUNT])
 {
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int) * SENT_COUNT)];
-    } control;
     uint32_t mask = 0;
+    int sent[SENT_COUNT];
+    size_t count, next = 0;
     struct iovec iov = {&mask, sizeof(mask)};
-    struct msghdr message = {
-        .msg_iov = &iov,
-        .msg_iovlen = 1,
-        .msg_control = control.space,
-        .msg_controllen = sizeof(control.space),
-    };
-    ssize_t n;
-    do
-        n = recvmsg(link, &message, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
-    if (message.msg_flags & MSG_CTRUNC)
-        return -EMFILE;
-    if (n != (ssize_t)sizeof(mask) || !CMSG_FIRSTHDR(&message))
-        return 0;
-    const unsigned char *next = CMSG_DATA(CMSG_FIRSTHDR(&message));
-    for (unsigned i = 0; i < SENT_COUNT; i++) {
-        ret[i] = -1;
-        if (mask & 1u << i) {
-            memcpy(&ret[i], next, sizeof(int));
-            next += sizeof(int);
-        }
-    }
+    ssize_t n = link_receive_packet(link, &iov, 1, sent, SENT_COUNT, &count);
+    if (n <= 0)
+        return (int)n;
+    for (unsigned i = 0; i < SENT_COUNT; i++)
+        ret[i] = mask & 1u << i && next < count ? sent[next++] : -1;
     return 1;
 }
 
@@ -274,15 +245,15 @@ bool template_is_alone(const struct template *template, const struct enclosure *
            inspect_threads(proc, template->pid) == 1;
 }
 
-static bool complain(char why[TEMPLATE_WHY_SIZE], const char *what)
+static bool complain(char why[LINK_WHY_SIZE], const char *what)
 {
-    (void)snprintf(why, TEMPLATE_WHY_SIZE, "%s", what);
+    (void)snprintf(why, LINK_WHY_SIZE, "%s", what);
     return false;
 }
 
 /* Looks at a template that has loaded everything and waits. ENDS are those of its streams. */
 static bool examine(const struct template *template, const struct template_parts *parts,
-                    const struct ends *ends, char why[TEMPLATE_WHY_SIZE])
+                    const struct ends *ends, char why[LINK_WHY_SIZE])
 {
     int proc = parts->enclosure->view.proc, printed = 0, left = 0;
     pid_t pid = template->pid;
@@ -319,13 +290,13 @@ static bool is_closed(const struct template *template, const struct enclosure *e
 
 /* --- in the jail: its life ------------------------------------------------------------------- */
 
-bool template_is_possible(const struct enclosure *enclosure, char why[TEMPLATE_WHY_SIZE])
+bool template_is_possible(const struct enclosure *enclosure, char why[LINK_WHY_SIZE])
 {
     static const enum layer needed[] = {LAYER_USER_NAMESPACE, LAYER_MOUNT_NAMESPACE,
                                         LAYER_PID_NAMESPACE, LAYER_NO_NEW_PRIVS, LAYER_SECCOMP};
     for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
         if (!layer_in(enclosure->layers, needed[i])) {
-            (void)snprintf(why, TEMPLATE_WHY_SIZE, "the layer %s is not in force",
+            (void)snprintf(why, LINK_WHY_SIZE, "the layer %s is not in force",
                            layer_name(needed[i]));
             return false;
         }
@@ -384,7 +355,9 @@ static const char *await_loaded(struct template *template, const struct template
                              {.fd = template->pidfd, .events = POLLIN}};
     uint64_t began_ns = clock_now_ns();
     while (!hear(template, LOOK_MS, loaded, sizeof(*loaded))) {
-        if (!lives(template, DYING_MS))
+        struct pollfd closed = {.fd =
+                                    template->link}; /* no events but POLLHUP: it is about to end */
+        if (!lives(template, poll(&closed, 1, 0) > 0 ? DYING_MS : 0))
             return "the process that loads its modules has ended";
         if (clock_now_ns() >= began_ns + parts->load_ms * NS_PER_MS)
             return "its modules take too long to load";
@@ -398,13 +371,15 @@ static const char *await_loaded(struct template *template, const struct template
 
 /* Has it load everything, and looks at it. */
 static bool prepare(struct template *template, const struct template_parts *parts,
-                    const struct ends *ends, char why[TEMPLATE_WHY_SIZE])
+                    const struct ends *ends, char why[LINK_WHY_SIZE])
 {
     char go = 0;
     const char *wrong = await_loaded(template, parts);
     if (wrong)
         return complain(why, wrong);
     template->loaded.bytes = inspect_memory(parts->enclosure->view.proc, template->pid);
+    if (template->loaded.bytes == UINT64_MAX)
+        return complain(why, "its memory cannot be measured");
     if (!examine(template, parts, ends, why))
         return false;
     if (send(template->link, &go, 1, MSG_NOSIGNAL) != 1 ||
@@ -415,12 +390,12 @@ static bool prepare(struct template *template, const struct template_parts *part
 
 /* Whether the template has room; otherwise says so in WHY. */
 static bool has_room(const struct template *template, const struct template_parts *parts,
-                     char why[TEMPLATE_WHY_SIZE])
+                     char why[LINK_WHY_SIZE])
 {
     uint64_t bytes = template->loaded.bytes;
     if (bytes <= parts->bytes_max)
         return true;
-    (void)snprintf(why, TEMPLATE_WHY_SIZE,
+    (void)snprintf(why, LINK_WHY_SIZE,
                    "its modules take %" PRIu64 " MiB, and [warm] classes has room for %" PRIu64,
                    (bytes >> 20) + 1, parts->bytes_max >> 20);
     return false;
@@ -449,7 +424,7 @@ static int open_ends(struct ends *ret)
 }
 
 int template_make(struct template *template, const struct template_parts *parts,
-                  char why[TEMPLATE_WHY_SIZE])
+                  char why[LINK_WHY_SIZE])
 {
     struct ends ends;
     int error = EINVAL;

@@ -61,11 +61,8 @@ struct template_parts {
     unsigned load_ms;                /* time that it has to load everything */
 };
 
-/* Why a template cannot be had. */
-#define TEMPLATE_WHY_SIZE LINK_WHY_SIZE
-
 /* Whether jails of ENCLOSURE can have templates; otherwise says in WHY what is missing. */
-bool template_is_possible(const struct enclosure *enclosure, char why[TEMPLATE_WHY_SIZE]);
+bool template_is_possible(const struct enclosure *enclosure, char why[LINK_WHY_SIZE]);
 
 /* Whether there is one that lives, of the class KEY. */
 bool template_is_of(const struct template *template, const char *key);
@@ -74,13 +71,13 @@ bool template_is_of(const struct template *template, const char *key);
  * or the positive errno of struct link_loaded, and says in WHY what was wrong; there is none then,
  * but something that it has started may be left. */
 int template_make(struct template *template, const struct template_parts *parts,
-                  char why[TEMPLATE_WHY_SIZE]);
+                  char why[LINK_WHY_SIZE]);
 
 /* Starts the job that LOCKDOWN describes as a fork of the template, in the cgroup CGROUP unless
  * that is -1, and waits until it runs or has failed to start, which *ret_error tells. Returns the
- * pid and stores a pidfd that the caller owns, or returns a negative errno; then the template has
- * ended, and something that it has started may be left. But after -EAGAIN nothing is: the template
- * could not fork. */
+ * pid and stores a pidfd that the caller owns, or returns a negative errno; then the template may
+ * have ended, and something that it has started may be left. But after -EAGAIN nothing is left, nor
+ * the template, which could not fork. */
 pid_t template_fork(struct template *template, const struct lockdown *lockdown, int cgroup,
                     int *ret_pidfd, struct lockdown_error *ret_error);
 

@@ -531,7 +531,8 @@ static void load_of_class(char *const *argv, char *const *envp, char *const *par
     }
     PyObject *found = load_parts(parts);
     if (!keep_found(found, ret)) {
-        refuse(ret, found && PyUnicode_Check(found) ? PyUnicode_AsUTF8(found) : NULL);
+        const char *why = found && PyUnicode_Check(found) ? PyUnicode_AsUTF8(found) : NULL;
+        refuse(ret, found && !why ? "its reason cannot be printed" : why);
         return;
     }
     script_renew_filters();

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool wipe_is_done(int dir)
+bool wipe_is_empty(int dir)
 {
     _cleanup_(listing_deinit) struct listing listing;
     return listing_init(&listing, dir) == 0 && !listing_next(&listing);

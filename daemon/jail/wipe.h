@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* Whether the directory DIR is empty; false if that cannot be found out. */
-bool wipe_is_done(int dir);
+bool wipe_is_empty(int dir);
 
 /* Removes the entry NAME of the directory PARENT and everything beneath it. Returns 0, also if
  * there is no such entry, or a negative errno; then part of it may be left. */

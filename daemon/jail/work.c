@@ -490,7 +490,7 @@ bool work_lacks_room(const struct work *work)
 bool work_is_clear(const struct work *work)
 {
     for (unsigned i = 0; work->is_tmpfs && i < WORK_SEEN; i++)
-        if (work->directories[i] >= 0 && !wipe_is_done(work->directories[i]))
+        if (work->directories[i] >= 0 && !wipe_is_empty(work->directories[i]))
             return false;
     return work->is_tmpfs;
 }

@@ -31,9 +31,12 @@ static const char *label(const struct job_spec *spec)
     return spec->rubric.task_class;
 }
 
-/* The same for all jobs of a task class; not 0. */
+/* The same for all jobs of a task class that may run warm, and not 0; 0 for others, which need no
+ * template and would end one. */
 static uint64_t affinity(const struct job_spec *spec)
 {
+    if (spec->rubric.cold)
+        return 0;
     const char *const of[] = {spec->rubric.bench_root, spec->rubric.task_class};
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
     for (size_t i = 0; i < ARRAY_SIZE(of); i++)

@@ -355,7 +355,7 @@ static void found_free(void *value)
     free(found);
 }
 
-/* Copies PLACE but for its digest. */
+/* Copies PLACE, with texts of its own. */
 static int copy_place(const struct rubric_place *place, struct rubric_place *ret)
 {
     _cleanup_rubric_place_ struct rubric_place copy = *place;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "classes.h"
 
+#include "daemon/base/clock.h"
 #include "proto/util.h"
 
 #include <errno.h>
@@ -33,6 +34,11 @@ void slot_class_end(struct slot_class *mark, const struct link_loaded *loaded)
         mark->bytes = MIN(mark->bytes, loaded->bytes); /* a jail is not to be believed */
 }
 
+uint64_t slot_class_most(const struct slot_class *mark, const struct slot_class *job)
+{
+    return strcmp(mark->key, job->key) == 0 ? mark->bytes : MAX(mark->bytes, job->bytes);
+}
+
 const char *class_failures_find(const struct class_failures *failures, const char *key,
                                 uint64_t now_ns)
 {
@@ -52,5 +58,5 @@ void class_failures_note(struct class_failures *failures, const char *key,
     failures->next = (i + 1) % CLASS_FAILURES_MAX;
     (void)snprintf(failures->of[i].key, sizeof(failures->of[i].key), "%s", key);
     (void)snprintf(failures->of[i].why, sizeof(failures->of[i].why), "%s", loaded->why);
-    failures->of[i].until_ns = now_ns + CLASS_FAILURE_MS * UINT64_C(1000000);
+    failures->of[i].until_ns = now_ns + CLASS_FAILURE_MS * NS_PER_MS;
 }

@@ -31,6 +31,10 @@ void slot_class_begin(struct slot_class *mark, const struct slot_class *job);
 /* The same when the job has ended, and the jail has told LOADED. */
 void slot_class_end(struct slot_class *mark, const struct link_loaded *loaded);
 
+/* Memory that the template of the jail with MARK takes, or may take once a job of class JOB has
+ * begun there. */
+uint64_t slot_class_most(const struct slot_class *mark, const struct slot_class *job);
+
 /* A class that could not be loaded is not tried again for this long: to try costs every job of it
  * as much as it would save. */
 #define CLASS_FAILURE_MS UINT64_C(60000)

@@ -9,9 +9,12 @@
 static uint64_t taken(const struct pool *pool, const struct slot *slot)
 {
     uint64_t bytes = 0;
-    for (unsigned i = 0; i < pool->slot_count; i++)
-        if (&pool->slots[i]->slot != slot)
-            bytes += pool->slots[i]->slot.of_class.bytes;
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        const struct slot *other = &pool->slots[i]->slot;
+        if (other != slot)
+            bytes += MAX(slot_class_most(&other->of_class, &other->job.of_class),
+                         slot_class_most(&other->of_class, &other->next.of_class));
+    }
     return bytes;
 }
 

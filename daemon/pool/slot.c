@@ -334,6 +334,7 @@ static const char *on_notice(const struct link_notice *notice, int pidfd, void *
     }
     if (notice->type == LINK_FAILED && slot->state == SLOT_LAUNCHING) {
         slot_job_fail(&slot->job, notice);
+        slot->of_class = (struct slot_class){.affinity = 0}; /* its template may have ended */
         complete(slot, SLOT_END_NOT_STARTED);
         return NULL;
     }

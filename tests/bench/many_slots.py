@@ -8,7 +8,7 @@ from bench import NAP, Daemon, message_loop_at_depth, submit
 from scaling import ROOM
 from table import Row, at_least, main
 
-# Jobs that end in a second, with any number of slots: these two processors have to start them, too.
+# Jobs that end in a second, with any number of slots: a host with two processors has to start them, too.
 RATE = 400
 SLOTS = (16, 64, 256, 512, 1024)
 GOALS = {512: at_least(0.98)}

@@ -385,6 +385,10 @@ def test_fields_that_are_misspelt(fresh):
     assert f"{fresh}/task_class.json: breakdown_key: unknown field; did you mean breakdown_keys?" in lines
     (fresh / "task_class.json").write_text('{"nothing_like_it": []}')
     assert f"{fresh}/task_class.json: nothing_like_it: unknown field" in said(check(fresh))
+    (fresh / "task_class.json").write_text('{"warm": {"helper": []}}')
+    assert f"{fresh}/task_class.json: warm.helper: unknown field" in said(check(fresh))
+    (fresh / "task_class.json").write_text('{"warm": {"modules": ["json", 1]}}')
+    assert f"{fresh}/task_class.json: warm.modules[1]: expected a string, got an integer" in said(check(fresh))
 
 
 @pytest.mark.parametrize(

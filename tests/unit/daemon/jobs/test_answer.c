@@ -311,6 +311,27 @@ static void test_rubric_digest(void **state)
                                        "'\xEF\xBF\xBD: it is not there'}"));
 }
 
+static void test_warm_class(void **state)
+{
+    static const char class[] = "{\"warm\": {}}";
+    struct fixture *f = *state;
+    struct rubric_kept *kept = f->job.kept;
+    _cleanup_answer_ struct answer of_none = ANSWER_NULL, with = ANSWER_NULL, without = ANSWER_NULL;
+    set_output(f, GOOD, "");
+    f->result.wait_status = EXITED(0);
+    strcpy(f->result.of_class.digest, "0123");
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &of_none), 0);
+    assert_null(strstr(of_none.payload.data, "warm_class"));
+
+    assert_int_equal(task_class_decode(class, sizeof(class) - 1, &kept->task_class, NULL), 0);
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &with), 0);
+    json_decref(read_payload(&with, "{'warm_class':'0123'}"));
+    assert_null(strstr(with.payload.data, "no_warm_class"));
+    f->result.of_class = (struct link_loaded){.error = EINVAL, .digest = "0123", .why = "it \xff"};
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &without), 0);
+    json_decref(read_payload(&without, "{'warm_class':null,'no_warm_class':'it \xEF\xBF\xBD'}"));
+}
+
 /* The daemon killed the job and then lost its jail: the reason of the kill counts. */
 static void test_jail_lost_after_a_kill(void **state)
 {
@@ -864,6 +885,7 @@ int main(void)
         ON_JOB(test_verdict_on_the_rubric),
         ON_JOB(test_unknown_key),
         ON_JOB(test_rubric_digest),
+        ON_JOB(test_warm_class),
         ON_JOB(test_jail_lost_after_a_kill),
         ON_JOB(test_result_while_draining),
         ON_JOB(test_usage),

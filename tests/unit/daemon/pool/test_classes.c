@@ -73,6 +73,20 @@ static void test_a_template_that_could_not_be_had(void **state)
     assert_int_equal(mark.bytes, 0);
 }
 
+/* A jail that is about to begin with a job may take what the job may. */
+static void test_what_a_template_may_take(void **state)
+{
+    const struct slot_class small = {.key = "a", .affinity = 7, .bytes = MIB};
+    const struct slot_class same = class_named("a", 7), other = class_named("b", 8);
+    (void)state;
+    assert_int_equal(slot_class_most(&none, &none), 0);
+    assert_int_equal(slot_class_most(&none, &other), 9 * MIB);
+    assert_int_equal(slot_class_most(&small, &none), MIB);
+    assert_int_equal(slot_class_most(&small, &same), MIB);
+    assert_int_equal(slot_class_most(&small, &other), 9 * MIB);
+    assert_int_equal(slot_class_most(&same, &small), 9 * MIB);
+}
+
 static void test_failures_are_remembered_for_a_while(void **state)
 {
     static struct class_failures failures;
@@ -125,6 +139,7 @@ int main(void)
         cmocka_unit_test(test_a_template_is_kept_for_its_class),
         cmocka_unit_test(test_a_jail_cannot_claim_more_than_it_may),
         cmocka_unit_test(test_a_template_that_could_not_be_had),
+        cmocka_unit_test(test_what_a_template_may_take),
         cmocka_unit_test(test_failures_are_remembered_for_a_while),
         cmocka_unit_test(test_only_faults_of_a_class_are_remembered),
         cmocka_unit_test(test_the_oldest_failure_is_forgotten_first),

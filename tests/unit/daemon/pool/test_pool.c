@@ -238,6 +238,40 @@ static void test_a_slot_that_suits(void **state)
     finish(f);
 }
 
+/* Asserts that a job of a class, on the first slot, may have a template of BYTES_MAX bytes, if all
+ * may have 8; 0: none. */
+static void expect_room(const struct fixture *f, uint64_t bytes_max)
+{
+    static const char *const parts[] = {"key", NULL};
+    struct launch launch = {.of_class = {.parts = parts}};
+    pool_settle_class(&f->pool, &f->pool.slots[0]->slot, &launch, 8);
+    if (bytes_max > 0) {
+        assert_null(launch.of_class.why_not);
+        assert_int_equal(launch.of_class.bytes_max, bytes_max);
+        return;
+    }
+    assert_null(launch.of_class.parts);
+    assert_string_equal(launch.of_class.why_not, "[warm] classes has no room left");
+}
+
+/* Half of what the templates of others leave: also of jobs that have not begun yet. */
+static void test_memory_of_templates(void **state)
+{
+    struct fixture *f = start(QUICK, 3);
+    struct slot *second = &f->pool.slots[1]->slot, *third = &f->pool.slots[2]->slot;
+    (void)state;
+    f->pool.slots[0]->slot.of_class.bytes = 8; /* this one goes */
+    expect_room(f, 4);
+    second->of_class.bytes = 2;
+    expect_room(f, 3);
+    third->job.of_class = (struct slot_class){.key = "other", .bytes = 4};
+    expect_room(f, 1);
+    third->next.of_class = (struct slot_class){.key = "next", .bytes = 6};
+    expect_room(f, 0);
+    third->job.of_class = third->next.of_class = (struct slot_class){.affinity = 0};
+    finish(f);
+}
+
 static void test_a_retiring_slot_ends_its_job(void **state)
 {
     struct fixture *f = start(SLOW, 2);
@@ -607,6 +641,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_all_that_is_queued_is_launched),
         cmocka_unit_test(test_one_entry_is_launched_at_a_time),
         cmocka_unit_test(test_a_slot_that_suits),
+        cmocka_unit_test(test_memory_of_templates),
         cmocka_unit_test(test_a_retiring_slot_ends_its_job),
         cmocka_unit_test(test_an_idle_surplus_slot_is_not_shown),
         cmocka_unit_test(test_a_command_borrows_a_slot),
