@@ -388,7 +388,7 @@ def test_fields_that_are_misspelt(fresh):
     (fresh / "task_class.json").write_text('{"warm": {"helper": []}}')
     assert f"{fresh}/task_class.json: warm.helper: unknown field" in said(check(fresh))
     (fresh / "task_class.json").write_text('{"warm": {"modules": ["json", 1]}}')
-    assert f"{fresh}/task_class.json: warm.modules[1]: expected a string, got an integer" in said(check(fresh))
+    assert f"{fresh}/task_class.json: warm.modules[1]: expected a string, got a number" in said(check(fresh))
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_memory_while_a_class_is_loaded(one_slot, bench):
     helper = (
         "import os, time\nready, done = os.pipe()\nfor _ in range(4):\n    if os.fork() == 0:\n"
         "        large = b'x' * (120 << 20)\n        os.write(done, b'.')\n        time.sleep(60)\n        os._exit(0)\n"
-        "for _ in range(4):\n    os.read(ready, 1)\ntime.sleep(2)\n"
+        "for _ in range(4):\n    os.read(ready, 1)\ntime.sleep(50)\n"
     )
     job = {**make_class(bench, f"import helper\n{PASSING}", helper=helper), "limits": {"memory_bytes": 256 << 20}}
     with one_slot.connect() as client:
