@@ -60,6 +60,15 @@ int field_check_type(const json_t *value, enum field_type type, const char *path
     return 0;
 }
 
+int field_text_at(const json_t *list, size_t i, const char *path, char where[FIELD_PATH_MAX],
+                  const char **ret_text, struct fault *fault)
+{
+    const json_t *item = json_array_get(list, i);
+    (void)snprintf(where, FIELD_PATH_MAX, "%s[%zu]", path, i);
+    *ret_text = json_string_value(item);
+    return field_check_type(item, FIELD_TEXT, where, fault);
+}
+
 static int decode_one(const json_t *object, const char *path, const struct field *field,
                       const json_t **value, struct fault *fault)
 {

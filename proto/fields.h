@@ -41,6 +41,12 @@ int fields_decode(const json_t *object, const char *path, const struct field *ta
 int field_check_type(const json_t *value, enum field_type type, const char *path,
                      struct fault *fault);
 
+/* Takes item I of LIST, an array at PATH, which must be a text without NUL: *ret_text is borrowed.
+ * WHERE becomes the item's path, "PATH[I]", cut to fit. 0, or -EINVAL with a message that names it.
+ */
+int field_text_at(const json_t *list, size_t i, const char *path, char where[FIELD_PATH_MAX],
+                  const char **ret_text, struct fault *fault);
+
 /* Writes PATH "." NAME, or NAME alone where PATH is empty, cut to fit. Shows an empty NAME as "".
  */
 void field_path(char out[FIELD_PATH_MAX], const char *path, const char *name);

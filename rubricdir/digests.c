@@ -58,11 +58,16 @@ struct digests {
     uint64_t added; /* entries so far */
 };
 
+static int64_t ns_of(const struct timespec *time)
+{
+    return time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
 static int64_t now_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
+    return ns_of(&now);
 }
 
 int digests_new(struct digests **ret)
@@ -140,10 +145,8 @@ static int64_t newest_change(const struct tree *tree)
 {
     int64_t newest_ns = 0;
     for (size_t i = 0; i < tree->n; i++) {
-        const struct timespec *name = &tree->nodes[i].identity.changed;
-        const struct timespec *target = &tree->nodes[i].target.changed;
-        newest_ns = MAX(newest_ns, (int64_t)name->tv_sec * NS_PER_S + name->tv_nsec);
-        newest_ns = MAX(newest_ns, (int64_t)target->tv_sec * NS_PER_S + target->tv_nsec);
+        newest_ns = MAX(newest_ns, ns_of(&tree->nodes[i].identity.changed));
+        newest_ns = MAX(newest_ns, ns_of(&tree->nodes[i].target.changed));
     }
     return newest_ns;
 }

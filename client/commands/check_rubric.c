@@ -54,12 +54,10 @@ static int check_list(const json_t *list, const char *name, json_t *seen, struct
     _cleanup_json_ json_t *known = json_object();
     for (size_t i = 0; i < json_array_size(list); i++) {
         char where[FIELD_PATH_MAX];
-        const json_t *item = json_array_get(list, i);
-        (void)snprintf(where, sizeof(where), "%s[%zu]", name, i);
-        int r = field_check_type(item, FIELD_TEXT, where, fault);
+        const char *text;
+        int r = field_text_at(list, i, name, where, &text, fault);
         if (r < 0)
             return r;
-        const char *text = json_string_value(item);
         if (json_object_get(known, text))
             return fault_set(fault, "%s: \"%.200s\" is there twice", where, text);
         if (json_object_set_new(known, text, json_true()) < 0 ||

@@ -144,8 +144,9 @@ static bool kill_children(struct children_usage *usage)
 bool children_kill_all(unsigned deadline_ms, pid_t spared, struct children_usage *usage)
 {
     uint64_t deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
-    /* What is spared is no reason to kill anything. Where there is another reason, it goes with the
-     * rest: kill(-1) outruns processes that fork, and spares none. */
+    /* The first look does not see quiet children, so SPARED alone has nothing killed. If anything
+     * else is there, kill(-1) kills SPARED, too: it outruns processes that fork, and spares none.
+     */
     for (int options = spared > 0 ? 0 : __WALL; reap_dead(options, spared, usage);
          options = __WALL) {
         if (!kill_children(usage) || clock_now_ns() >= deadline_ns)

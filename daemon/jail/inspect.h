@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the jail can see of one of its processes. PROC is a /proc of the jail's pid namespace that
- * hides none. */
+/* Looks at processes of the jail through PROC, a /proc of the jail's pid namespace that hides none.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>

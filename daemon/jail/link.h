@@ -46,7 +46,7 @@
 /* Characters of a reason for people, with its NUL. */
 #define LINK_WHY_SIZE 160
 
-/* What the template of a class has loaded (template.h). */
+/* Tells what the template of a class has loaded (template.h), or why it has not. */
 struct link_loaded {
     int32_t error;                    /* EINVAL: it cannot load this; another positive errno: it
                                          has not loaded it; `why` says the reason */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a process has of its own beside memory and descriptors. A fork of it has some of that, too,
- * and some not: so a template must begin its jobs with what it began with itself. */
+/* Finds out whether modules change the process that loads them: its limits, working directory,
+ * umask and timers. A fork inherits some of that and lacks the rest. So a template whose modules
+ * have changed it would fork jobs that differ from one that loads the modules itself. */
 
 #include <stdbool.h>
 #include <sys/resource.h>

@@ -152,9 +152,9 @@ static struct lockdown of_class(const struct jail *jail, const struct link_job *
     };
 }
 
-/* Makes the template of the job's class in an empty work directory, and empties that again. Fills
- * *RET with what it has loaded, or with why there is none. A negative errno if nothing may go on.
- */
+/* Makes the template of the job's class in an empty work directory, and empties that again. *RET
+ * says what the template has loaded, or why there is none. Returns 0, or a negative errno if the
+ * jail cannot go on. */
 static int make_template(struct jail *jail, const struct link_job *request, bool has_cgroup,
                          const struct link_lists *lists, struct link_loaded *ret)
 {

@@ -66,13 +66,16 @@ enum sent {
 
 /* --- messages ------------------------------------------------------------------------------ */
 
-static bool send_fds(int link, uint32_t mask, const int fds[SENT_COUNT])
+static bool send_fds(int link, const int fds[SENT_COUNT])
 {
+    uint32_t mask = 0;
     int sent[SENT_COUNT];
     size_t count = 0;
     for (unsigned i = 0; i < SENT_COUNT; i++)
-        if (mask & 1u << i)
+        if (fds[i] >= 0) {
+            mask |= 1u << i;
             sent[count++] = fds[i];
+        }
     struct iovec iov = {&mask, sizeof(mask)};
     return link_send_packet(link, &iov, 1, sent, count) == 0;
 }
@@ -481,11 +484,8 @@ static void await_start(int failure, struct lockdown_error *ret)
 /* Has the template fork a job with these descriptors. Returns the pid or a negative errno. */
 static pid_t ask(struct template *template, const int fds[SENT_COUNT], int *ret_pidfd)
 {
-    uint32_t mask = 0;
     int32_t pid = 0;
-    for (unsigned i = 0; i < SENT_COUNT; i++)
-        mask |= fds[i] >= 0 ? 1u << i : 0;
-    if (!send_fds(template->link, mask, fds) || !hear(template, ANSWER_MS, &pid, sizeof(pid)))
+    if (!send_fds(template->link, fds) || !hear(template, ANSWER_MS, &pid, sizeof(pid)))
         return -EPIPE;
     if (pid < 0)
         return -EAGAIN; /* for whatever reason */

@@ -47,12 +47,10 @@ static int add_list(struct rubric_class *class, const json_t *list, const char *
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         char where[FIELD_PATH_MAX];
-        const json_t *item = json_array_get(list, i);
-        (void)snprintf(where, sizeof(where), "%s[%zu]", path, i);
-        int r = field_check_type(item, FIELD_TEXT, where, fault);
+        const char *name;
+        int r = field_text_at(list, i, path, where, &name, fault);
         if (r < 0)
             return r;
-        const char *name = json_string_value(item);
         if (!is_module_name(name)) {
             fault_set(fault, "%s: not the name of a module", where);
             return -EINVAL;

@@ -58,12 +58,11 @@ static int decode_list(const json_t *list, const char *path, json_t **ret, struc
         return -ENOMEM; /* without a list, scores would not be checked */
     for (size_t i = 0; i < json_array_size(list); i++) {
         char where[FIELD_PATH_MAX];
-        const json_t *item = json_array_get(list, i);
-        (void)snprintf(where, sizeof(where), "%s[%zu]", path, i);
-        int r = field_check_type(item, FIELD_TEXT, where, fault);
+        const char *text;
+        int r = field_text_at(list, i, path, where, &text, fault);
         if (r < 0)
             return r;
-        if (json_object_set_new(set, json_string_value(item), json_true()) < 0)
+        if (json_object_set_new(set, text, json_true()) < 0)
             return -ENOMEM;
     }
     *ret = TAKE_PTR(set);
