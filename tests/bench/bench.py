@@ -200,11 +200,11 @@ def await_depth(daemon, loop, depth):
         time.sleep(0.02)
 
 
-def message_loop_at_depth(daemon, depth, clients, count, request, running=0):
-    """Measures COUNT answers, and the daemon's CPU time, while DEPTH requests of CLIENTS wait or run. RUNNING of
-    them run at a time: 0 stands for few."""
-    command = [MESSAGE_LOOP, "-g", f"-c{clients}", f"-w{depth // clients}", *watch(daemon.process.pid),
-               daemon.socket, str(count), request, PASSED]  # fmt: skip
+def message_loop_at_depth(daemon, depth, clients, count, request, running=0, skip=0):
+    """Measures COUNT answers, and the daemon's CPU time, while DEPTH requests of CLIENTS wait or run, after SKIP
+    answers that are not measured. Up to RUNNING of the requests are with the slots: 0 stands for few."""
+    command = [MESSAGE_LOOP, "-g", f"-s{skip}", f"-c{clients}", f"-w{depth // clients}",
+               *watch(daemon.process.pid), daemon.socket, str(count), request, PASSED]  # fmt: skip
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as loop:
         await_depth(daemon, loop, depth - running)
         output, _ = loop.communicate(b"\n")

@@ -9,7 +9,7 @@ from scaling import ROOM
 from table import Row, at_least, main
 
 # Jobs that end in a second, with any number of slots: a host with two processors has to start them, too.
-RATE = 400
+RATE = 200
 SLOTS = (16, 64, 256, 512, 1024)
 GOALS = {512: at_least(0.98)}
 SECONDS = 6
@@ -18,7 +18,7 @@ DEEP = (512, 100_000)
 
 
 def naps(slots):
-    """Returns a job that sleeps for so long that SLOTS of them end at RATE, and how long that is."""
+    """Returns a job that sleeps for so long that SLOTS of them end at RATE, and how long that is on average."""
     ms = slots * 1000 // RATE
     return {"kind": "sandbox", "argv": [str(NAP), f"{ms}"]}, ms / 1000
 
@@ -28,7 +28,9 @@ def of_round(daemon, slots, waiting, seconds):
     job, nap = naps(slots)
     ideal = slots / nap
     count = round(max(seconds, 2 * nap) * ideal)
-    done = message_loop_at_depth(daemon, slots + waiting, 1, count, submit(job), slots)
+    # Each slot runs one job and may hold the next one. The first jobs began together; once each slot has had
+    # two, jobs end at any time.
+    done = message_loop_at_depth(daemon, slots + waiting, 1, count, submit(job), running=2 * slots, skip=2 * slots)
     daemon.await_idle()
     return count / done["seconds"] / ideal, done["cpu_ns"][0] / count / 1e3
 
@@ -44,7 +46,7 @@ def rows_with(slots, waiting, scale):
 def measure(scale):
     """one daemon with many slots"""
     for slots in SLOTS:
-        yield from rows_with(slots, slots, scale)
+        yield from rows_with(slots, 2 * slots, scale)
     yield from rows_with(*DEEP, scale)
 
 

@@ -2,16 +2,16 @@
 /* A client that costs next to nothing, so that the figures are the daemon's. It encodes the request
  * once and only searches each answer for a text.
  *
- *     message-loop [-c CLIENTS] [-w WINDOW] [-p PAUSE_US] [-C PID]... [-g] SOCKET COUNT REQUEST
- * ANSWER
+ *     message-loop [-c CLIENTS] [-w WINDOW] [-p PAUSE_US] [-C PID]... [-g [-s SKIP]] SOCKET COUNT
+ * REQUEST ANSWER
  *
  * Each of CLIENTS connections keeps WINDOW requests in flight. ######## in REQUEST becomes a number
  * that no other request has. A frame that contains ANSWER is an answer. The loop skips `hello` and
  * `started`; any other frame makes it exit with 1.
  *
  * Without -g, the loop sends COUNT requests. With -g it keeps the windows full: it prints `full`
- * once they are, continues until a line comes on its standard input, and then measures COUNT
- * answers.
+ * once they are, continues until a line comes on its standard input, skips SKIP answers, and then
+ * measures COUNT answers.
  *
  * Prints {"seconds": ..., "answer_bytes": ..., "cpu_ns": [...], "latencies_ns": [...]}. cpu_ns is
  * the CPU time of each PID meanwhile. The latencies are present if one request is in flight at a
@@ -56,8 +56,8 @@ struct loop {
 
     struct client *clients;
     int epoll;
-    uint64_t numbered, left_to_send, to_fill, answered, answer_bytes;
-    bool measuring;
+    uint64_t numbered, left_to_send, to_fill, to_skip, answered, answer_bytes;
+    bool told, measuring;
     uint64_t began_ns, sent_ns, base;
     uint64_t cpu_began_ns[PIDS_MAX], *latencies_ns;
 };
@@ -272,7 +272,7 @@ static void set_up(struct loop *loop)
     }
 }
 
-/* Announces that the windows are full. The measurement starts at a line on standard input. */
+/* Announces that the windows are full, and waits for a line on standard input. */
 static void open_gate(struct loop *loop)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
@@ -290,17 +290,19 @@ static void on_told(struct loop *loop)
         die("never told to begin");
     if (epoll_ctl(loop->epoll, EPOLL_CTL_DEL, STDIN_FILENO, NULL) < 0)
         die("standard input");
-    begin(loop);
+    loop->told = true;
+    loop->to_skip += loop->answered;
 }
 
 static void run(struct loop *loop)
 {
     struct epoll_event events[256];
-    if (!loop->gated)
-        begin(loop);
+    loop->told = !loop->gated;
     if (loop->single)
         loop->sent_ns = clock_now_ns();
     while (!loop->measuring || loop->answered - loop->base < loop->count) {
+        if (loop->told && !loop->measuring && loop->answered >= loop->to_skip)
+            begin(loop);
         int n = epoll_wait(loop->epoll, events, 256, -1);
         if (n < 0)
             die("epoll");
@@ -322,7 +324,7 @@ static void run(struct loop *loop)
 static bool parse(struct loop *loop, int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "c:w:p:C:g")) >= 0) {
+    while ((option = getopt(argc, argv, "c:w:p:C:gs:")) >= 0) {
         switch (option) {
         case 'c':
             loop->clients_count = strtoull(optarg, NULL, 10);
@@ -339,6 +341,9 @@ static bool parse(struct loop *loop, int argc, char **argv)
         case 'g':
             loop->gated = true;
             break;
+        case 's':
+            loop->to_skip = strtoull(optarg, NULL, 10);
+            break;
         default:
             return false;
         }
@@ -349,7 +354,8 @@ static bool parse(struct loop *loop, int argc, char **argv)
     loop->count = strtoull(argv[optind + 1], NULL, 10);
     encode(loop, argv[optind + 2]);
     loop->answer = argv[optind + 3];
-    return loop->count > 0 && loop->clients_count > 0 && loop->window > 0;
+    return loop->count > 0 && loop->clients_count > 0 && loop->window > 0 &&
+           (loop->gated || loop->to_skip == 0);
 }
 
 int main(int argc, char **argv)
@@ -357,7 +363,7 @@ int main(int argc, char **argv)
     struct loop loop = {.clients_count = 1, .window = 1};
     if (!parse(&loop, argc, argv)) {
         (void)fprintf(stderr, "usage: message-loop [-c CLIENTS] [-w WINDOW] [-p PAUSE_US] "
-                              "[-C PID]... [-g] SOCKET COUNT REQUEST ANSWER\n");
+                              "[-C PID]... [-g [-s SKIP]] SOCKET COUNT REQUEST ANSWER\n");
         return 2;
     }
     set_up(&loop);
