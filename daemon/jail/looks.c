@@ -10,6 +10,17 @@
 #define LOOK_MS UINT64_C(50)
 #define LOOK_SHARE 20
 
+/* Sums up the tree's memory, unless nothing has run since the last sum, so that it would be the
+ * same. */
+static void look_at_memory(struct looks *looks, int proc, pid_t twin, struct pollfd *until,
+                           nfds_t count)
+{
+    if (looks->has_summed && looks->known.is_still)
+        return;
+    looks->took_too_much = tree_memory_exceeds(proc, twin, looks->memory_bytes, until, count);
+    looks->has_summed = count == 0 || poll(until, count, 0) == 0;
+}
+
 static int look(struct looks *looks, const struct work *work, int proc,
                 struct tree_time_except twin, struct pollfd *until, nfds_t count)
 {
@@ -22,12 +33,11 @@ static int look(struct looks *looks, const struct work *work, int proc,
     if (!bounds_memory && !looks->known.is_on)
         return knows_all ? -1 : (int)LOOK_MS;
     uint64_t began_ns = clock_now_ns();
-    if (bounds_memory)
-        looks->took_too_much =
-            tree_memory_exceeds(proc, twin.pid, looks->memory_bytes, until, count);
     /* Not at the first look already: most jobs that last until then are over before the second. */
     if (looks->known.is_on && began_ns - looks->known.looked_ns >= LOOK_MS / 2 * NS_PER_MS)
         tree_known_look(&looks->known, proc, twin);
+    if (bounds_memory)
+        look_at_memory(looks, proc, twin.pid, until, count);
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
     return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
 }

@@ -75,6 +75,7 @@ static void enter(struct tree_known *known, uint64_t now_ns, const struct tree_t
     int64_t given = last_pid - known->last_pid;
     int64_t more = (int64_t)time->tasks - (int64_t)known->tasks;
     bool is_calm = known->is_exact && is_exact && given == more && interval_ns < LAP_NS;
+    bool is_still = is_calm && given == 0 && time->run_ns == known->run_ns && !time->is_ready;
     if (is_calm && known->is_calm) {
         known->known_run_ns += time->run_ns - MIN(known->run_ns, time->run_ns);
         known->known_wait_ns += time->wait_ns - MIN(known->wait_ns, time->wait_ns);
@@ -89,6 +90,7 @@ static void enter(struct tree_known *known, uint64_t now_ns, const struct tree_t
     known->wait_ns = time->wait_ns;
     known->is_exact = is_exact;
     known->is_calm = is_calm;
+    known->is_still = is_still;
 }
 
 void tree_known_look(struct tree_known *known, int proc, struct tree_time_except except)

@@ -32,6 +32,7 @@ struct tree_known {
     uint64_t run_ns, wait_ns;
     bool is_exact; /* last_pid and tasks belong together */
     bool is_calm;  /* nothing had ended since the look before */
+    bool is_still; /* nothing had run either, and nothing was about to */
     /* Since the job started: */
     uint64_t gap_ns;       /* time in gaps */
     uint64_t gap_until_ns; /* when the last one ended, or the job started; CLOCK_MONOTONIC */

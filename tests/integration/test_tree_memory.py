@@ -2,6 +2,8 @@
 """All processes of a job together keep its limit of memory, whether a control group sees to that or, where
 there is none, the jail."""
 
+import shlex
+
 import pytest
 from conftest import ALL_LAYERS, PYTHON, Daemon, make_shape
 
@@ -42,6 +44,27 @@ def test_processes_together_exceed_the_limit(client):
     outcome = run(client, 0, 50, 60)
     assert (outcome["success"], outcome["limit_exceeded"]) == (False, "memory"), outcome
     assert run(client, 0, 1, 0)["success"] is True
+
+
+# Sleeps and takes memory in turn, so that it is at rest before it takes more.
+BY_AND_BY = """
+import time
+taken = []
+for _ in range(int(%r)):
+    time.sleep(0.4)
+    taken.append(bytearray(b"x") * (20 << 20))
+time.sleep(float(%r))
+"""
+
+
+@pytest.mark.parametrize("steps, limit", [(8, "memory"), (2, None)])
+def test_memory_is_counted_again_after_a_rest(client, steps, limit):
+    # The limit is the kernel's, too, for the size of each process: two share the amount.
+    halves = [(PYTHON, "-c", BY_AND_BY % (steps, 60 if limit else 1))] * 2
+    both = " & ".join(shlex.join(half) for half in halves) + "; r=$?; wait $! && exit $r"
+    job = {"kind": "sandbox", "argv": ["/bin/sh", "-c", both], "limits": {"memory_bytes": 256 * MIB, "wall_clock": 60}}
+    outcome = client.run(job)["outcome"]
+    assert (outcome["success"], outcome["limit_exceeded"]) == (limit is None, limit), outcome
 
 
 def test_memory_that_processes_share_counts_once(client):

@@ -15,6 +15,7 @@
 
 #define NOBODY ((struct tree_time_except){0})
 #define WORK_NS (50 * NS_PER_MS)
+#define REST_NS (10 * NS_PER_S)
 
 enum step {
     WORKS,      /* itself */
@@ -113,6 +114,17 @@ static int tell_of_a_long_wait(struct tree_known *known, uint64_t started_ns, in
     return 0;
 }
 
+/* The job waits for its next order. */
+static int come_to_rest(struct tree_known *known, int proc)
+{
+    uint64_t end_ns = clock_now_ns() + REST_NS;
+    do
+        tree_known_look(known, proc, NOBODY);
+    while (!known->is_still && clock_now_ns() < end_ns);
+    CHECK(known->is_still);
+    return 0;
+}
+
 static int watch(const struct plan *plan, int proc)
 {
     struct tree_known known = {0};
@@ -131,10 +143,13 @@ static int watch(const struct plan *plan, int proc)
         tree_known_look(&known, proc, NOBODY);
         CHECK_EQUAL(known.gap_ns > gap_ns, plan->steps[i].is_gap);
         CHECK_EQUAL(known.gap_until_ns == known.looked_ns, plan->steps[i].is_gap);
+        CHECK(!known.is_still);
         /* Besides, it starts and ends processes, which takes far less. */
         CHECK_EQUAL((known.known_run_ns + WORK_NS / 4) / WORK_NS, plan->steps[i].works);
     }
-    return tell_of_a_long_wait(&known, started_ns, proc);
+    if (tell_of_a_long_wait(&known, started_ns, proc) > 0)
+        return 1;
+    return come_to_rest(&known, proc);
 }
 
 static int be_jail(const struct plan *plan)
