@@ -6,11 +6,10 @@
  * counts; and when somebody has it stopped.
  *
  * The jail has all ends of the wire open, too, and closes those of a program when it has seen that
- * end: so neither can end of the other's end before the jail knows whose came first. The end that a
- * program read from stays open if that program has ended well, and the jail drops what arrives
- * there: whether the other one meets SIGPIPE with its last words must not depend on who was
- * quicker. A program that has failed is no such case, and neither is one that the other writes to
- * for ever. */
+ * program end. So no program fails because the other has ended before the jail knows which ended
+ * first. If a program has ended well, the end that it read from stays open, and the jail drops what
+ * arrives there: whether the other one meets SIGPIPE with its last words must not depend on who was
+ * quicker. The jail closes that end if the program has failed, or if the other writes for ever. */
 
 #include "link.h"
 #include "twin.h"

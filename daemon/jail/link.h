@@ -22,7 +22,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* Number of the jail's end of the socketpair. */
+/* The descriptor that the jail's end of the socketpair always has. */
 #define LINK_FD 3
 
 /* Of the zygote alone, while it starts: the code of programs of a pair; closed if there is none. */
@@ -48,8 +48,9 @@
 
 /* Tells what the template of a class has loaded (template.h), or why it has not. */
 struct link_loaded {
-    int32_t error;                    /* EINVAL: it cannot load this; another positive errno: it
-                                         has not loaded it; `why` says the reason */
+    int32_t error;                    /* 0, or a positive errno, and `why` says the reason. EINVAL:
+                                         it cannot load this; ENOSPC: it took too much memory;
+                                         others: not the fault of the class */
     char digest[LINK_CLASS_KEY_SIZE]; /* SHA-256 of what was loaded, in hexadecimal digits */
     char why[LINK_WHY_SIZE];
     uint64_t bytes; /* memory that the template takes */

@@ -8,9 +8,9 @@
  * as it confines a job, and only then has it import them. That is the template. When it has loaded
  * everything, the jail examines it. It must have one thread, no child, no descriptor beyond its
  * own, no memory that a job could share with it and write to, and it must have left no file.
- * What it has changed of itself that a fork would have, too, or would not have, it tells
- * (own_state.h). From then on it is undumpable and runs the loop of this file: the jail sends it
- * the descriptors of a job, and it forks the job, as a child of the jail.
+ * The template itself reports which state of its own the modules have changed (own_state.h). From
+ * then on it is undumpable and runs the loop of this file: the jail sends it the descriptors of a
+ * job, and it forks the job, as a child of the jail.
  *
  * Modules are trusted with the jobs of their class, whose scores they decide about, and with
  * nothing else: they can have changed the template as they like, but nothing outside of it.
@@ -24,7 +24,7 @@
  * A jail has at most one template, and no twin beside it. Before any job that is of another class,
  * or of none, the template ends: no process of a class lives while a job of anybody else runs.
  *
- * A template that cannot be had is no error: the job runs without one, and the jail says why. */
+ * If the jail cannot make a template, the job runs without one, and the jail says why. */
 
 #include "enclosure.h"
 #include "lockdown.h"

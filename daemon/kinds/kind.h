@@ -6,7 +6,7 @@
  *
  * May include: pool/ for what a slot is given and what it gives back, compare/, languages/,
  * base/roots.h and base/clock.h, what jail/ says of itself in headers (view.h, link.h, pattern.h),
- * rubricdir/ and proto/.
+ * conf/language.h, rubricdir/ and proto/.
  *
  * Invariants:
  *  - Each row of JOB_KINDS has its operations (kind.c).
@@ -147,8 +147,8 @@ struct kind_ops {
     bool (*has_steps)(const struct job_spec *spec);
 
     /* Plans the step after the last one that was planned, which may still run. 1: PLAN is it; 0 or
-     * less: it depends on the result of that, and next() will be asked. A step that was planned
-     * ahead may not run, or be killed: if next() says that none follows. NULL: none is planned
+     * less: it depends on the result of that, and next() will be asked. If next() says that none
+     * follows, the daemon drops a step that was planned ahead, or kills it. NULL: none is planned
      * ahead. */
     int (*ahead)(struct kind_plan *plan, const struct job_spec *spec, void *kept,
                  const struct kind_host *host);

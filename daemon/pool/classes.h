@@ -3,7 +3,7 @@
 /* Classes of jobs, as the pool knows them: what a slot's jail has loaded, and which classes could
  * not be loaded lately (jail/template.h). Pure.
  *
- * May include: launch, and the jail's link. */
+ * May include: launch, the jail's link, base/clock.h and proto/util.h. */
 
 #include "launch.h"
 
@@ -35,8 +35,8 @@ void slot_class_end(struct slot_class *mark, const struct link_loaded *loaded);
  * begun there. */
 uint64_t slot_class_most(const struct slot_class *mark, const struct slot_class *job);
 
-/* A class that could not be loaded is not tried again for this long: to try costs every job of it
- * as much as it would save. */
+/* A class that could not be loaded for a reason of its own (EINVAL or ENOSPC of struct link_loaded)
+ * is not tried again for this long: to try costs every job of it as much as it would save. */
 #define CLASS_FAILURE_MS UINT64_C(60000)
 #define CLASS_FAILURES_MAX 64
 

@@ -82,8 +82,8 @@ struct launch {
     const char *const
         *candidate; /* arguments of the candidate of a pair (jail/link.h); NULL: none */
     int code;       /* sealed memory with what both programs of a pair run; a pair has no files */
-    struct launch_joined joined; /* excludes a candidate. What it writes to stderr is the job's
-                                    stdout */
+    struct launch_joined joined; /* excludes a candidate. The stderr of the joined program is the
+                                    job's stdout */
     /* No name is a directory of another. */
     const struct launch_file *files;
     size_t file_count;

@@ -37,12 +37,12 @@
 
 struct queue_lane;
 
-/* Whose lanes share one turn. */
+/* A user: all lanes of a user share one turn. */
 struct queue_user {
     TAILQ_ENTRY(queue_user) link;
     TAILQ_HEAD(, queue_lane) ring; /* the first is served next */
     size_t begun_count,
-        begun_bytes; /* of his entries that have begun, those of held lanes included */
+        begun_bytes; /* of the user's entries that have begun, those of held lanes included */
 };
 
 /* Embedded in a job. */
@@ -53,7 +53,7 @@ struct queue_entry {
     size_t kept;             /* bytes that it keeps since it has begun */
     bool has_begun;          /* it was served before */
     bool wants_idle;         /* it takes the turn of an idle slot, and goes ahead on none */
-    uint64_t affinity;       /* it had better run where such a one has run; 0: it does not matter */
+    uint64_t affinity;       /* prefers a slot where one of the same value has run; 0: any */
     int priority;            /* -QUEUE_PRIORITY_MAX to QUEUE_PRIORITY_MAX, the most urgent */
 };
 

@@ -179,7 +179,8 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
 /* Milliseconds until the deadline; 0 if it has passed or is not yet set. */
 uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns);
 
-/* Kills the program and its whole tree, and keeps WHY if nothing else was the reason before. A
+/* Kills the program, and its tree if it has a control group; otherwise the jail kills the rest when
+ * the program has ended. Keeps WHY if nothing else was the reason before. A
  * pending job is withdrawn. One that is sent ahead keeps the reason and is not touched: retract it,
  * or kill it once it runs. */
 void slot_job_kill(struct slot_job *job, enum slot_kill why);
