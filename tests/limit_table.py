@@ -32,3 +32,5 @@ def default_of(row, kind):
 # What `hello` tells of an unconfigured daemon. Some kinds have a ceiling of their own for the wall clock.
 DEFAULTS = {kind: {row["key"]: default_of(row, kind) for row in LIMITS} for kind in KINDS}
 CEILINGS = {row["key"]: row["ceiling"] for row in LIMITS}
+# As messages tell them.
+CEILING_WORDS = {row["key"]: row.get("ceiling_words", str(row["ceiling"])) for row in LIMITS}

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from limit_table import LIMITS
+from limit_table import CEILING_WORDS, LIMITS
 
 ROOT = Path(__file__).resolve().parents[1]
 JSON_CASES = ROOT / "tests" / "data" / "json"
@@ -96,8 +96,6 @@ SECONDS = "job.case.rubric_wall_clock_seconds"
 # The ceilings of the limits that are integers.
 INTEGERS = {row["key"]: row["ceiling"] for row in LIMITS if row["unit"] != "seconds"}
 # As a message has them, where that is not the number.
-IN_WORDS = {"memory_bytes": "4 GiB", "output_bytes": "4 MiB", "disk_bytes": "1 GiB"}
-
 BAD_SUBMITS = [
     *mistyped(),
     ("job", ABSENT, "job: missing"),
@@ -162,7 +160,7 @@ BAD_SUBMITS = [
         for value in (0, -1, 1.0, "1", None, True, [])
     ),
     *(
-        (f"job.limits.{key}", ceiling + 1, f"job.limits.{key}: above the ceiling of {IN_WORDS.get(key, ceiling)}")
+        (f"job.limits.{key}", ceiling + 1, f"job.limits.{key}: above the ceiling of {CEILING_WORDS[key]}")
         for key, ceiling in INTEGERS.items()
     ),
     ("job.limits.disk_bytes", 2**63 - 1, "job.limits.disk_bytes: above the ceiling of 1 GiB"),

@@ -61,7 +61,7 @@ const struct report_format *formats_of_path(const char *path);
  * says nothing of the answer. */
 int64_t formats_crashed(const json_t *report);
 
-/* Writes "--json, --junit, --html and --markdown" into OUT. Returns OUT. */
+/* Writes the options of all forms into OUT, as "--json, --junit and --html". Returns OUT. */
 #define FORMATS_OPTIONS_MAX 128
 const char *formats_options(char out[FORMATS_OPTIONS_MAX]);
 

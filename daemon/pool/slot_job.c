@@ -22,6 +22,10 @@
 /* Where the step stands in the number that a jail knows a launch by. */
 #define STEP_SHIFT 48
 
+/* The jail is asked this long before a deadline, but at most this part of the limit. */
+#define ASK_AHEAD_NS (10 * NS_PER_MS)
+#define ASK_AHEAD_PART 10
+
 /* --- phases -------------------------------------------------------------------------------- */
 
 #define TO(phase) (1u << SLOT_JOB_##phase)
@@ -332,7 +336,7 @@ static void judge_late_exit(struct slot_job *job, pid_t jail_pid)
     };
     uint64_t limit_ns = job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS * (job->is_joined ? 2 : 1);
     uint64_t lost_ns = slot_job_is_command(job) ? 0 : starvation_lost_ns(&starvation), deadline_ns;
-    if (starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns, 0, &deadline_ns) ==
+    if (starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns, 0, 0, &deadline_ns) ==
         STARVATION_OVER)
         result->killed = SLOT_KILL_DEADLINE;
 }
@@ -414,29 +418,40 @@ bool slot_job_count_output(struct slot_job *job, const struct capture *from, siz
     return job->output_bytes <= job->limits.of[LIMIT_OUTPUT];
 }
 
+/* Whether the jail's answer could move the deadline. */
+static bool may_ask(const struct slot_job *job)
+{
+    /* Of a session, other processes than those of the command may have waited. */
+    return !job->past_deadline && !slot_job_is_command(job);
+}
+
+/* The answer takes until the job has run again, so the jail is asked ahead. But only at the
+ * deadline does it know whether a program of a pair then has a time of its own. */
+static uint64_t ask_at_ns(const struct slot_job *job)
+{
+    if (job->is_joined || job->is_pair)
+        return job->deadline_ns;
+    uint64_t part_ns = job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS / ASK_AHEAD_PART;
+    return job->deadline_ns - MIN(MIN(part_ns, ASK_AHEAD_NS), job->deadline_ns);
+}
+
 uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns)
 {
-    uint64_t left_ms = slot_job_remaining_ms(job, now_ns);
-    if (job->answer_by_ns > now_ns)
-        left_ms = (job->answer_by_ns - now_ns) / NS_PER_MS;
+    uint64_t next_ns = job->answer_by_ns > now_ns ? job->answer_by_ns
+                       : may_ask(job)             ? ask_at_ns(job)
+                                                  : job->deadline_ns;
+    uint64_t left_ms = (next_ns - MIN(next_ns, now_ns)) / NS_PER_MS;
     uint64_t cpu_ms = job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]);
     return MAX(MIN(left_ms, cpu_ms), UINT64_C(1));
 }
 
-/* Whether the job, whose deadline has passed, may go on for a while. */
-static bool has_respite(struct slot_job *job, int link_fd, uint64_t now_ns)
-{
-    /* Of a session, other processes than those of the command may have waited. */
-    if (job->past_deadline || slot_job_is_command(job))
-        return false;
-    if (job->answer_by_ns == 0 && link_send_question(link_fd, job->link_no) == 0)
-        job->answer_by_ns = now_ns + SLOT_JOB_ANSWER_MS * NS_PER_MS;
-    return job->answer_by_ns > now_ns;
-}
-
 enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t now_ns)
 {
-    if (now_ns >= job->deadline_ns && !has_respite(job, link_fd, now_ns))
+    if (now_ns >= ask_at_ns(job) && may_ask(job) && job->answer_by_ns == 0 &&
+        link_send_question(link_fd, job->link_no) == 0)
+        job->answer_by_ns = now_ns + SLOT_JOB_ANSWER_MS * NS_PER_MS;
+    bool has_respite = may_ask(job) && job->answer_by_ns > now_ns;
+    if (now_ns >= job->deadline_ns && !has_respite)
         return job->late == SLOT_KILL_NONE ? SLOT_KILL_DEADLINE : job->late;
     if (job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]) == 0)
         return SLOT_KILL_CPU;
@@ -461,12 +476,12 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
 {
     if (job->answer_by_ns == 0)
         return false;
+    uint64_t asked_ns = job->answer_by_ns - SLOT_JOB_ANSWER_MS * NS_PER_MS;
     job->answer_by_ns = 0;
     if (gives_time(job, notice))
         return true;
-    /* On a busy host the answer may have been under way for long. It was given after the deadline,
-     * at which the jail was asked. */
-    uint64_t read_ns = MIN(MAX(notice->ended_ns, job->deadline_ns), now_ns);
+    /* On a busy host the answer may have been under way for long. */
+    uint64_t read_ns = MIN(MAX(notice->ended_ns, asked_ns), now_ns);
     struct starvation starvation = {
         .elapsed_ns = read_ns - job->result.started_ns,
         .unknown_ns = notice->unknown_ms * NS_PER_MS,
@@ -479,8 +494,9 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
     uint64_t limit_ns =
         job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS * (notice->is_second ? 2 : 1) + job->shared_ns;
     uint64_t lost_ns = starvation_lost_ns(&starvation), deadline_ns;
-    enum starvation_verdict verdict = starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns,
-                                                       job->result.deadline_moves, &deadline_ns);
+    enum starvation_verdict verdict = starvation_judge(
+        limit_ns, starvation.elapsed_ns, lost_ns, job->result.deadline_moves,
+        job->deadline_ns - MIN(job->result.started_ns, job->deadline_ns), &deadline_ns);
     job->result.run_delay_ns = lost_ns;
     job->past_deadline = verdict != STARVATION_MOVE;
     if (verdict == STARVATION_MOVE) {

@@ -68,10 +68,10 @@ struct slot_job {
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
-    uint64_t answer_by_ns; /* the jail was asked at the deadline; 0: it was not, or has answered */
-    uint64_t shared_ns;    /* the program of a pair ended after this time, and the deadline is now
-                            * the interactor's; 0: it is the program's */
-    bool past_deadline;    /* the deadline has passed and does not move again: kill it for `late` */
+    uint64_t answer_by_ns;       /* the jail was asked for times; 0: it was not, or has answered */
+    uint64_t shared_ns; /* the program of a pair ended after this time, and the deadline is now
+                         * the interactor's; 0: it is the program's */
+    bool past_deadline; /* the deadline does not move again: kill it then, for `late` */
     enum slot_kill late;
     struct slot_result result;
     bool spent; /* the jail could not clean up after it, and ends */
@@ -159,12 +159,12 @@ bool slot_job_count_output(struct slot_job *job, const struct capture *from, siz
 size_t slot_job_output_room(const struct slot_job *job, const struct capture *from, size_t n);
 
 /* Milliseconds until a limit of time may be reached, and slot_job_check_time() is due: the
- * deadline, the jail's answer, or the CPU time of the tree. Never 0. */
+ * deadline or the question before it, the jail's answer, or the CPU time of the tree. Never 0. */
 uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns);
 
-/* The limit of time for which the job is to be killed now, or SLOT_KILL_NONE. At the deadline asks
- * the jail behind LINK_FD first whether the job has waited for a CPU, and keeps the job alive until
- * slot_job_hear_times(), but no longer than SLOT_JOB_ANSWER_MS. */
+/* The limit of time for which the job is to be killed now, or SLOT_KILL_NONE. Shortly before the
+ * deadline asks the jail behind LINK_FD whether the job has waited for a CPU, and keeps the job
+ * alive until slot_job_hear_times(), but no longer than SLOT_JOB_ANSWER_MS. */
 enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t now_ns);
 
 #define SLOT_JOB_ANSWER_MS 5000

@@ -38,16 +38,17 @@ uint64_t starvation_lost_ns(const struct starvation *starvation)
 }
 
 enum starvation_verdict starvation_judge(uint64_t limit_ns, uint64_t elapsed_ns, uint64_t lost_ns,
-                                         unsigned moves, uint64_t *ret_deadline_ns)
+                                         unsigned moves, uint64_t due_ns, uint64_t *ret_deadline_ns)
 {
+    uint64_t end_ns = MAX(due_ns, elapsed_ns);
     uint64_t step_ns = MAX(limit_ns / STEP_PART, STEP_MIN_NS);
     uint64_t most_ns = limit_ns * STARVATION_FACTOR_MAX;
     double had = (double)(elapsed_ns - MIN(lost_ns, elapsed_ns));
     double wanted = (double)limit_ns * (double)elapsed_ns / MAX(had, 1.0);
-    if (wanted < (double)(elapsed_ns + step_ns))
+    if (wanted < (double)(end_ns + step_ns))
         return STARVATION_OVER;
     uint64_t deadline_ns = wanted < (double)most_ns ? (uint64_t)wanted : most_ns;
-    if (moves >= STARVATION_MOVES_MAX || deadline_ns <= elapsed_ns)
+    if (moves >= STARVATION_MOVES_MAX || deadline_ns <= end_ns)
         return STARVATION_STARVED;
     *ret_deadline_ns = deadline_ns;
     return STARVATION_MOVE;

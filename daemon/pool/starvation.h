@@ -42,11 +42,13 @@ uint64_t starvation_lost_ns(const struct starvation *starvation);
 
 enum starvation_verdict {
     STARVATION_OVER,    /* it has had its time */
-    STARVATION_MOVE,    /* *ret_deadline_ns is later than now */
+    STARVATION_MOVE,    /* *ret_deadline_ns is later than now, and than the deadline was */
     STARVATION_STARVED, /* it has not had its time, and its deadline cannot move further */
 };
 
-/* Judges a job with the limit LIMIT_NS that has lost LOST_NS of ELAPSED_NS, after MOVES moves. For
- * STARVATION_MOVE stores the new deadline, counted as elapsed_ns is, in *ret_deadline_ns. */
+/* Judges a job with the limit LIMIT_NS that has lost LOST_NS of ELAPSED_NS, after MOVES moves, and
+ * whose deadline is DUE_NS or has passed. For STARVATION_MOVE stores the new deadline in
+ * *ret_deadline_ns. Both deadlines are counted as elapsed_ns is. */
 enum starvation_verdict starvation_judge(uint64_t limit_ns, uint64_t elapsed_ns, uint64_t lost_ns,
-                                         unsigned moves, uint64_t *ret_deadline_ns);
+                                         unsigned moves, uint64_t due_ns,
+                                         uint64_t *ret_deadline_ns);

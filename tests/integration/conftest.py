@@ -52,7 +52,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import schema_check  # noqa: E402
 import take_away  # noqa: E402
 from idmap_helper import Helper  # noqa: E402
-from limit_table import CEILINGS, DEFAULTS, LIMITS  # noqa: E402, F401  for the tests
+from limit_table import CEILING_WORDS, CEILINGS, DEFAULTS, LIMITS  # noqa: E402, F401  for the tests
 
 CHECKS_SCHEMAS = os.environ.get("RUBRICD_TEST_SCHEMAS") != "no"
 

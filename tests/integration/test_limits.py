@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from conftest import CEILINGS, DEFAULTS, PASSING, REPORT, Daemon, seen, wait_until
+from conftest import CEILING_WORDS, CEILINGS, DEFAULTS, PASSING, REPORT, Daemon, seen, wait_until
 
 # Seconds in which the daemon must answer a job that a limit stops or that ends by itself. A generous
 # bound is enough: without the limit, the jobs would sleep or write for ever.
@@ -111,9 +111,8 @@ def test_a_request_may_lower_its_limits(client, bench):
 @pytest.mark.parametrize("key", HIGHEST)
 def test_a_limit_above_its_ceiling(key, client, bench):
     error = client.run(bench.job(PASSING, limits={key: CEILINGS[key] + 1}))
-    words = {"cpu": "300 s", "memory_bytes": "4 GiB", "output_bytes": "4 MiB", "disk_bytes": "1 GiB"}
     assert (error["type"], error["code"], error["retriable"]) == ("error", "bad_request", False)
-    assert error["message"] == f"job.limits.{key}: above the ceiling of {words.get(key, CEILINGS[key])}"
+    assert error["message"] == f"job.limits.{key}: above the ceiling of {CEILING_WORDS[key]}"
 
 
 @pytest.mark.parametrize(

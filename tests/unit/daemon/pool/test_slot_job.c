@@ -282,22 +282,58 @@ static void test_the_cpu_time_of_the_tree_is_judged_at_the_end(void **state)
     assert_int_equal(killed_at_end(f, 900, 2001, 0), SLOT_KILL_CPU);
 }
 
-static void test_at_the_deadline_the_jail_is_asked(void **state)
+static void test_shortly_before_the_deadline_the_jail_is_asked(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(check(f, 999), SLOT_KILL_NONE);
+    assert_int_equal(slot_job_check_after_ms(&f->job, run_for(f, 400)), 590);
+    assert_int_equal(check(f, 989), SLOT_KILL_NONE);
     assert_false(is_asked(f));
-    assert_false(hear(f, 999, 0, 999));
-    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_false(hear(f, 989, 0, 989));
+    assert_int_equal(check(f, 990), SLOT_KILL_NONE);
     assert_true(is_asked(f));
-    assert_int_equal(slot_job_check_after_ms(&f->job, run_for(f, 1000)), SLOT_JOB_ANSWER_MS);
-    assert_int_equal(check(f, 1001), SLOT_KILL_NONE);
-    assert_false(is_asked(f)); /* once */
+    assert_int_equal(slot_job_check_after_ms(&f->job, run_for(f, 990)), SLOT_JOB_ANSWER_MS);
+    assert_int_equal(check(f, 1001), SLOT_KILL_NONE); /* it waits for the answer */
+    assert_false(is_asked(f));                        /* once */
     assert_true(hear(f, 1002, 1000, 0));
     assert_int_equal(check(f, 1002), SLOT_KILL_DEADLINE);
     assert_false(hear(f, 1002, 1000, 0));
     assert_int_equal(f->job.result.deadline_moves, 0);
     assert_int_equal(f->job.result.deadline_ms, 0);
+}
+
+/* It runs until then, whatever the answer is. */
+static void test_an_answer_before_the_deadline(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(check(f, 990), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 995, 990, 0));
+    assert_int_equal(check(f, 999), SLOT_KILL_NONE);
+    assert_int_equal(slot_job_check_after_ms(&f->job, run_for(f, 995)), 5);
+    assert_int_equal(check(f, 1000), SLOT_KILL_DEADLINE);
+    assert_false(is_asked(f));
+}
+
+/* Of a limit of 50 ms, no more than 5. */
+static void test_a_short_limit(void **state)
+{
+    struct fixture *f = *state;
+    (void)run_for(f, 0);
+    f->job.limits.of[LIMIT_WALL_CLOCK] = 50;
+    assert_int_equal(check(f, 994), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_int_equal(check(f, 995), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+}
+
+/* Only at the deadline does the jail know whether the second program of a pair has its time. */
+static void test_a_pair_is_asked_for_at_its_deadline(void **state)
+{
+    struct fixture *f = *state;
+    f->job.is_pair = true;
+    assert_int_equal(check(f, 999), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
 }
 
 static void test_a_jail_that_does_not_answer(void **state)
@@ -323,10 +359,11 @@ static void test_the_deadline_moves(void **state)
     assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
     assert_false(is_asked(f));
     assert_int_equal(slot_job_remaining_ms(&f->job, run_for(f, 1000)), 1000);
-    assert_int_equal(check(f, 1999), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 1989), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
     assert_int_equal(check(f, 2000), SLOT_KILL_NONE);
     assert_true(is_asked(f) && hear(f, 2000, 800, 1200));
-    assert_int_equal(check(f, 2499), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 2489), SLOT_KILL_NONE);
     assert_false(is_asked(f));
     assert_int_equal(check(f, 2500), SLOT_KILL_NONE);
     assert_true(is_asked(f) && hear(f, 2500, 1000, 1500));
@@ -427,7 +464,7 @@ static void test_a_job_that_gets_no_time_is_starved(void **state)
     assert_int_equal(check(f, now_ms), SLOT_KILL_NONE);
     assert_true(is_asked(f) && hear(f, now_ms, 1, now_ms));
     now_ms = 10000;
-    assert_int_equal(check(f, now_ms - 1), SLOT_KILL_NONE);
+    assert_int_equal(check(f, now_ms - 11), SLOT_KILL_NONE);
     assert_false(is_asked(f));
     assert_int_equal(check(f, now_ms), SLOT_KILL_NONE);
     assert_true(is_asked(f) && hear(f, now_ms, 1, now_ms));
@@ -535,7 +572,11 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_the_cpu_time_of_the_tree_is_judged_at_the_end, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_at_the_deadline_the_jail_is_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shortly_before_the_deadline_the_jail_is_asked, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_an_answer_before_the_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_short_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_pair_is_asked_for_at_its_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_does_not_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_cannot_be_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_deadline_moves, setup, teardown),

@@ -101,13 +101,31 @@ static void test_lost_by_the_cgroup(void **state)
 
 /* --- what becomes of the deadline ---------------------------------------------------------- */
 
+static uint64_t judged_ahead(uint64_t limit_ms, uint64_t elapsed_ms, uint64_t lost_ms,
+                             unsigned moves, uint64_t due_ms, enum starvation_verdict verdict)
+{
+    uint64_t deadline_ns = MS(1);
+    assert_int_equal(starvation_judge(MS(limit_ms), MS(elapsed_ms), MS(lost_ms), moves, MS(due_ms),
+                                      &deadline_ns),
+                     verdict);
+    return deadline_ns / NS_PER_MS;
+}
+
 static uint64_t judged(uint64_t limit_ms, uint64_t elapsed_ms, uint64_t lost_ms, unsigned moves,
                        enum starvation_verdict verdict)
 {
-    uint64_t deadline_ns = MS(1);
-    assert_int_equal(
-        starvation_judge(MS(limit_ms), MS(elapsed_ms), MS(lost_ms), moves, &deadline_ns), verdict);
-    return deadline_ns / NS_PER_MS;
+    return judged_ahead(limit_ms, elapsed_ms, lost_ms, moves, elapsed_ms, verdict);
+}
+
+/* Before the deadline the question is the same: whether the job has had its time then. */
+static void test_ahead_of_the_deadline(void **state)
+{
+    (void)state;
+    (void)judged_ahead(3000, 2990, 0, 0, 3000, STARVATION_OVER);
+    (void)judged_ahead(3000, 2990, 140, 0, 3000, STARVATION_OVER);
+    assert_int_equal(judged_ahead(3000, 2990, 160, 0, 3000, STARVATION_MOVE), 3169);
+    (void)judged_ahead(3000, 5990, 2995, 1, 6000, STARVATION_OVER);
+    (void)judged_ahead(3000, 29990, 28000, 5, 30000, STARVATION_STARVED);
 }
 
 static void test_moves(void **state)
@@ -157,7 +175,7 @@ static void test_it_ends(void **state)
     for (unsigned percent = 0; percent <= 100; percent++) {
         uint64_t now_ns = limit_ns, deadline_ns = 0;
         unsigned moves = 0;
-        while (starvation_judge(limit_ns, now_ns, now_ns / 100 * percent, moves, &deadline_ns) ==
+        while (starvation_judge(limit_ns, now_ns, now_ns / 100 * percent, moves, 0, &deadline_ns) ==
                STARVATION_MOVE) {
             assert_true(deadline_ns > now_ns);
             now_ns = deadline_ns;
@@ -176,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_lost_to_its_own_limit),
         cmocka_unit_test(test_lost_by_the_cgroup),
         cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_ahead_of_the_deadline),
         cmocka_unit_test(test_small_waits_move_nothing),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_it_ends),
