@@ -95,7 +95,6 @@ TASK_CLASS_RULE = "is not a task class name ([A-Za-z0-9][A-Za-z0-9._-]*, at most
 SECONDS = "job.case.rubric_wall_clock_seconds"
 # The ceilings of the limits that are integers.
 INTEGERS = {row["key"]: row["ceiling"] for row in LIMITS if row["unit"] != "seconds"}
-# As a message has them, where that is not the number.
 BAD_SUBMITS = [
     *mistyped(),
     ("job", ABSENT, "job: missing"),

@@ -16,8 +16,8 @@
  * Jobs of a class that has something loaded ahead are forks of the class's template (template.h).
  *
  * Invariants:
- *  - The jail has one thread and runs one job at a time. It keeps a job that arrives meanwhile if
- *    the running one ends within LINK_SHORT_MS, and hands it back otherwise (link.h).
+ *  - The jail has one thread and runs one job at a time. For LINK_SHORT_MS after a start it does
+ *    not read its link, so that a job that arrives may wait; later it hands such a job back.
  *  - It holds no secret but its pass (pass.h), and its environment is empty.
  *  - Nothing between fork and execve allocates or logs; a failure there leaves by shared memory.
  *  - A candidate and the program that judges it share the wire, the working directory and nothing

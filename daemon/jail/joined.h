@@ -9,7 +9,8 @@
  * program end. So no program fails because the other has ended before the jail knows which ended
  * first. If a program has ended well, the end that it read from stays open, and the jail drops what
  * arrives there: whether the other one meets SIGPIPE with its last words must not depend on who was
- * quicker. The jail closes that end if the program has failed, or if the other writes for ever. */
+ * quicker. If a candidate has failed, or is written more to than JOINED_DROPPED_MAX,
+ * the jail closes that end. If the program in the jail has failed, the pair is over. */
 
 #include "link.h"
 #include "twin.h"

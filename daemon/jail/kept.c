@@ -97,7 +97,7 @@ static int look(struct kept *kept, const struct enclosure *enclosure, struct pol
     uint64_t idle_ns = used_ns(kept, enclosure) - kept->idle_used_ns;
     bool takes_too_much =
         kept->memory_bytes > 0 &&
-        tree_memory_exceeds(enclosure->view.proc, 0, kept->memory_bytes, until, 1);
+        tree_memory_exceeds(enclosure->view.proc, 0, kept->memory_bytes, until, 1) > 0;
     if (takes_too_much || (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
         kept_kill();
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;

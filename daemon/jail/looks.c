@@ -10,15 +10,15 @@
 #define LOOK_MS UINT64_C(50)
 #define LOOK_SHARE 20
 
-/* Sums up the tree's memory, unless nothing has run since the last sum, so that it would be the
- * same. */
+/* Sums up the tree's memory, unless nothing has run since the last whole sum. */
 static void look_at_memory(struct looks *looks, int proc, pid_t twin, struct pollfd *until,
                            nfds_t count)
 {
-    if (looks->has_summed && looks->known.is_still)
+    if (looks->known.is_on && !looks->known.has_stirred)
         return;
-    looks->took_too_much = tree_memory_exceeds(proc, twin, looks->memory_bytes, until, count);
-    looks->has_summed = count == 0 || poll(until, count, 0) == 0;
+    int r = tree_memory_exceeds(proc, twin, looks->memory_bytes, until, count);
+    looks->took_too_much = r > 0;
+    looks->known.has_stirred = r < 0;
 }
 
 static int look(struct looks *looks, const struct work *work, int proc,

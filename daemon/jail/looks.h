@@ -15,7 +15,6 @@
 struct looks {
     uint64_t memory_bytes;        /* limit of the tree that the jail enforces; 0: none */
     bool took_too_much;           /* the tree did */
-    bool has_summed;              /* the last sum of the tree's memory was not cut short */
     bool lacked_room;             /* the host's file system was full */
     bool met_full_disk;           /* the tmpfs was full, whatever is there at the job's end */
     bool candidate_met_full_disk; /* that of a joined candidate was */

@@ -365,7 +365,7 @@ static const char *await_loaded(struct template *template, const struct template
         if (clock_now_ns() >= began_ns + parts->load_ms * NS_PER_MS)
             return "its modules take too long to load";
         if (tree_memory_exceeds(parts->enclosure->view.proc, 0, parts->memory_bytes, until,
-                                ARRAY_SIZE(until)))
+                                ARRAY_SIZE(until)) > 0)
             return "its modules take more memory than a job may have";
     }
     loaded->why[sizeof(loaded->why) - 1] = loaded->digest[sizeof(loaded->digest) - 1] = '\0';

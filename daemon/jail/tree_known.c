@@ -28,6 +28,7 @@ void tree_known_begin(struct tree_known *known, uint64_t started_ns, int64_t las
         .tasks = tasks,
         .is_exact = last_pid >= 0,
         .is_calm = true,
+        .has_stirred = true,
     };
 }
 
@@ -75,7 +76,8 @@ static void enter(struct tree_known *known, uint64_t now_ns, const struct tree_t
     int64_t given = last_pid - known->last_pid;
     int64_t more = (int64_t)time->tasks - (int64_t)known->tasks;
     bool is_calm = known->is_exact && is_exact && given == more && interval_ns < LAP_NS;
-    bool is_still = is_calm && given == 0 && time->run_ns == known->run_ns && !time->is_ready;
+    bool is_still = is_calm && given == 0 && time->living_run_ns == known->living_run_ns &&
+                    !time->is_running && !time->is_partial;
     if (is_calm && known->is_calm) {
         known->known_run_ns += time->run_ns - MIN(known->run_ns, time->run_ns);
         known->known_wait_ns += time->wait_ns - MIN(known->wait_ns, time->wait_ns);
@@ -88,9 +90,10 @@ static void enter(struct tree_known *known, uint64_t now_ns, const struct tree_t
     known->tasks = time->tasks;
     known->run_ns = time->run_ns;
     known->wait_ns = time->wait_ns;
+    known->living_run_ns = time->living_run_ns;
     known->is_exact = is_exact;
     known->is_calm = is_calm;
-    known->is_still = is_still;
+    known->has_stirred |= !is_still;
 }
 
 void tree_known_look(struct tree_known *known, int proc, struct tree_time_except except)

@@ -29,10 +29,10 @@ struct tree_known {
     uint64_t looked_ns; /* CLOCK_MONOTONIC */
     int64_t last_pid;   /* but for those that the looks themselves took */
     size_t tasks;       /* of the whole namespace */
-    uint64_t run_ns, wait_ns;
-    bool is_exact; /* last_pid and tasks belong together */
-    bool is_calm;  /* nothing had ended since the look before */
-    bool is_still; /* nothing had run either, and nothing was about to */
+    uint64_t run_ns, wait_ns, living_run_ns;
+    bool is_exact;    /* last_pid and tasks belong together */
+    bool is_calm;     /* nothing had ended since the look before */
+    bool has_stirred; /* something may have run since the caller last cleared this */
     /* Since the job started: */
     uint64_t gap_ns;       /* time in gaps */
     uint64_t gap_until_ns; /* when the last one ended, or the job started; CLOCK_MONOTONIC */

@@ -20,6 +20,9 @@
 /* Its longest line before those of memory has the job's groups. */
 #define STATUS_MAX 8192
 
+/* Of a process whose memory could not be read. */
+#define UNKNOWN UINT64_MAX
+
 /* Reads FILE of the process or thread PID. Returns false if it is gone. */
 static bool read_of(int proc, long pid, const char *file, char *text, size_t size)
 {
@@ -71,30 +74,37 @@ static uint64_t in_proportion(int proc, long thread, const char *status)
     char text[2048];
     uint64_t tables = line_of(status, "\nVmPTE:");
     if (!read_of(proc, thread, "smaps_rollup", text, sizeof(text)))
-        return tables;
+        return UNKNOWN;
     return line_of(text, "\nPss:") + line_of(text, "\nSwapPss:") + tables;
 }
 
-/* Returns 0 if it is not to go on. */
-static uint64_t sum(int proc, pid_t twin, uint64_t (*of)(int proc, long thread, const char *status),
-                    struct pollfd *until, nfds_t count)
+/* Compares the sum of OF with MOST, and returns as tree_memory_exceeds() does. */
+static int compare(int proc, pid_t twin, uint64_t (*of)(int proc, long thread, const char *status),
+                   uint64_t most, struct pollfd *until, nfds_t count)
 {
     char status[STATUS_MAX];
     uint64_t bytes = 0;
+    bool is_whole = true;
     _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, ".");
-    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+    errno = 0;
+    for (const struct dirent *entry; dir && (entry = readdir(dir)); errno = 0) {
         long pid = strtol(entry->d_name, NULL, 10);
-        long thread = pid > 1 && pid != twin ? read_living(proc, pid, status) : 0;
-        if (thread > 0)
-            bytes += of(proc, thread, status);
-        if (thread > 0 && count > 0 && poll(until, count, 0) > 0)
-            return 0;
+        if (pid <= 1 || pid == twin)
+            continue;
+        long thread = read_living(proc, pid, status);
+        uint64_t more = thread > 0 ? of(proc, thread, status) : UNKNOWN;
+        bytes += more == UNKNOWN ? 0 : more;
+        is_whole = is_whole && more != UNKNOWN;
+        if (count > 0 && poll(until, count, 0) > 0)
+            return -EINTR;
     }
-    return bytes;
+    if (bytes > most)
+        return 1;
+    return is_whole && dir && errno == 0 ? 0 : -EAGAIN;
 }
 
-bool tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes, struct pollfd *until, nfds_t count)
+int tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes, struct pollfd *until, nfds_t count)
 {
-    return sum(proc, twin, resident, NULL, 0) > bytes &&
-           sum(proc, twin, in_proportion, until, count) > bytes;
+    int r = compare(proc, twin, resident, bytes, NULL, 0);
+    return r > 0 ? compare(proc, twin, in_proportion, bytes, until, count) : r;
 }

@@ -137,18 +137,29 @@ static struct urgency own_urgency(void)
     };
 }
 
-/* Reads whether thread THREAD *ret_is_ready: it runs or could run. Returns false if it has made
- * itself less urgent than USUAL, or is gone. No thread can take that back: a job has no right to
- * raise its priority. */
-static bool read_state(int tasks, const char *thread, struct urgency usual, bool *ret_is_ready)
+struct thread {
+    uint64_t run_ns, wait_ns, slices; /* as the kernel counts them: "run wait timeslices" */
+    bool is_ready;                    /* it runs or could run */
+    bool is_urgent; /* it has not made itself less urgent than USUAL. No thread can take that back:
+                       a job has no right to raise its priority. */
+};
+
+/* Reads thread NAME. Returns false if it is gone. */
+static bool read_thread(int tasks, const char *name, struct urgency usual, struct thread *ret)
 {
     int64_t fields[FIELDS];
-    char path[32];
-    (void)snprintf(path, sizeof(path), "%.15s/stat", thread);
-    if (!read_stat(tasks, path, fields) || fields[NICE] > usual.nice ||
-        (fields[POLICY] == SCHED_IDLE && !usual.is_idle))
+    char path[32], text[80], *end;
+    (void)snprintf(path, sizeof(path), "%.15s/schedstat", name);
+    if (!read_text(tasks, path, text, sizeof(text)))
         return false;
-    *ret_is_ready = fields[STATE] == 'R';
+    (void)snprintf(path, sizeof(path), "%.15s/stat", name);
+    if (!read_stat(tasks, path, fields))
+        return false;
+    ret->run_ns = strtoull(text, &end, 10);
+    ret->wait_ns = strtoull(end, &end, 10);
+    ret->slices = strtoull(end, NULL, 10);
+    ret->is_ready = fields[STATE] == 'R';
+    ret->is_urgent = fields[NICE] <= usual.nice && (fields[POLICY] != SCHED_IDLE || usual.is_idle);
     return true;
 }
 
@@ -157,29 +168,32 @@ static bool read_state(int tasks, const char *thread, struct urgency usual, bool
 static void add_threads(int proc, const struct process *process, struct urgency usual,
                         size_t *threads, struct tree_time *time)
 {
-    char path[32], text[80];
+    char path[32];
     uint64_t run_ns = 0;
-    bool is_ready;
+    struct thread thread;
     (void)snprintf(path, sizeof(path), "%d/task", (int)process->pid);
     _cleanup_(closedir_pointer) DIR *tasks = open_directory(proc, path);
     for (const struct dirent *entry; tasks && *threads > 0 && (entry = readdir(tasks));) {
         if (number_of(entry->d_name) == 0)
             continue;
         (*threads)--;
-        (void)snprintf(path, sizeof(path), "%.15s/schedstat", entry->d_name);
-        if (!read_text(dirfd(tasks), path, text, sizeof(text)))
+        if (!read_thread(dirfd(tasks), entry->d_name, usual, &thread)) {
+            time->is_partial = true;
             continue;
-        char *end; /* "run_ns wait_ns timeslices" */
-        run_ns += strtoull(text, &end, 10);
-        uint64_t wait_ns = strtoull(end, &end, 10), slices = strtoull(end, NULL, 10);
-        if (!read_state(dirfd(tasks), entry->d_name, usual, &is_ready))
+        }
+        run_ns += thread.run_ns;
+        time->is_running |= thread.is_ready;
+        if (!thread.is_urgent)
             continue;
-        time->wait_ns += wait_ns;
-        if (!is_ready)
+        time->wait_ns += thread.wait_ns;
+        if (!thread.is_ready)
             continue;
         time->is_ready = true;
-        time->usual_wait_ns = MAX(time->usual_wait_ns, wait_ns / MAX(slices, UINT64_C(1)));
+        time->usual_wait_ns =
+            MAX(time->usual_wait_ns, thread.wait_ns / MAX(thread.slices, UINT64_C(1)));
     }
+    time->is_partial |= !tasks || *threads == 0;
+    time->living_run_ns += run_ns;
     /* Ticks are coarse; but they include the threads that have ended. */
     time->run_ns += MAX(run_ns, process->alive_ns) + process->dead_ns;
 }

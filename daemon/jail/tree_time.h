@@ -15,6 +15,12 @@ struct tree_time {
     bool is_ready;    /* one of the threads runs or waits for a CPU now */
     uint64_t usual_wait_ns; /* how long such a thread has waited as a rule before it ran */
     size_t tasks;           /* threads of all processes that PROC shows, whosever they are */
+
+    /* To find out whether anything has run since an earlier call, if no thread has begun or ended
+     * meanwhile: run_ns counts in ticks what threads ran that have ended. */
+    uint64_t living_run_ns; /* CPU time of the threads that live, up to when each stopped last */
+    bool is_running;        /* one of the threads, however urgent, runs or could run now */
+    bool is_partial;        /* some thread could not be read */
 };
 
 /* A child that does not belong to the job, although some of its children do. Neither its own time

@@ -30,8 +30,8 @@ struct rubric_class_list {
 };
 
 /* Fills LIST with the key of CLASS and its parts, for LAUNCH, which is complete but for that.
- * DIGEST is that of the rubric's directory. The key changes if a file was touched, if the
- * directory moved, or if a limit differs that a process is given at its start. LIST borrows from
- * CLASS. */
+ * DIGEST is that of the rubric's directory. The key covers that digest, when a file was
+ * last changed, the bench, the arguments, each limit that a process is given at its start, and what
+ * CLASS loads. LIST borrows from CLASS. */
 void rubric_class_list(const struct rubric_class *class, const struct rubric_digest *digest,
                        const struct launch *launch, struct rubric_class_list *list);

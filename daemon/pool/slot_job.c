@@ -22,9 +22,9 @@
 /* Where the step stands in the number that a jail knows a launch by. */
 #define STEP_SHIFT 48
 
-/* The jail is asked this long before a deadline, but at most this part of the limit. */
+/* The jail is asked this long before a deadline; for a short limit, half as long as the least by
+ * which a deadline moves, so that what is not known yet seldom matters. */
 #define ASK_AHEAD_NS (10 * NS_PER_MS)
-#define ASK_AHEAD_PART 10
 
 /* --- phases -------------------------------------------------------------------------------- */
 
@@ -237,13 +237,18 @@ void slot_job_withdraw(struct slot_job *job)
 
 /* --- the program --------------------------------------------------------------------------- */
 
+static uint64_t wall_clock_ns(const struct slot_job *job)
+{
+    return job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
+}
+
 void slot_job_start(struct slot_job *job, uint64_t started_ns, int pidfd)
 {
     assert(job->phase == SLOT_JOB_TAKEN);
     assert(job->program_pidfd < 0 && pidfd >= 0);
     job->program_pidfd = pidfd;
     job->result.started_ns = clock_plausible_ns(started_ns, job->sent_ns);
-    job->deadline_ns = job->result.started_ns + job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
+    job->deadline_ns = job->result.started_ns + wall_clock_ns(job);
     job->result.program_by_ns = job->deadline_ns;
 }
 
@@ -334,7 +339,7 @@ static void judge_late_exit(struct slot_job *job, pid_t jail_pid)
         .pressure_ns = job_cgroup_pressure_us(&job->cgroup) * 1000,
         .cpu_percent = usable_percent(job, jail_pid),
     };
-    uint64_t limit_ns = job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS * (job->is_joined ? 2 : 1);
+    uint64_t limit_ns = wall_clock_ns(job) * (job->is_joined ? 2 : 1);
     uint64_t lost_ns = slot_job_is_command(job) ? 0 : starvation_lost_ns(&starvation), deadline_ns;
     if (starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns, 0, 0, &deadline_ns) ==
         STARVATION_OVER)
@@ -369,7 +374,7 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice, p
     job->result.wait_status = notice->wait_status;
     job->result.cpu_us = notice->cpu_us;
     job->result.max_rss_bytes = notice->max_rss_bytes;
-    /* At its deadline the jail may have told more, of the whole tree. */
+    /* When it was asked, the jail may have told more, of the whole tree. */
     if (notice->run_delay_ns != UINT64_MAX &&
         (job->result.run_delay_ns == UINT64_MAX || job->result.run_delay_ns < notice->run_delay_ns))
         job->result.run_delay_ns = notice->run_delay_ns;
@@ -422,22 +427,33 @@ bool slot_job_count_output(struct slot_job *job, const struct capture *from, siz
 static bool may_ask(const struct slot_job *job)
 {
     /* Of a session, other processes than those of the command may have waited. */
-    return !job->past_deadline && !slot_job_is_command(job);
+    return !job->is_final && !slot_job_is_command(job);
 }
 
 /* The answer takes until the job has run again, so the jail is asked ahead. But only at the
  * deadline does it know whether a program of a pair then has a time of its own. */
 static uint64_t ask_at_ns(const struct slot_job *job)
 {
-    if (job->is_joined || job->is_pair)
+    if (job->is_joined || job->is_pair || job->was_asked_ahead)
         return job->deadline_ns;
-    uint64_t part_ns = job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS / ASK_AHEAD_PART;
-    return job->deadline_ns - MIN(MIN(part_ns, ASK_AHEAD_NS), job->deadline_ns);
+    uint64_t ahead_ns = MIN(starvation_step_ns(wall_clock_ns(job)) / 2, ASK_AHEAD_NS);
+    return job->deadline_ns - MIN(ahead_ns, job->deadline_ns);
+}
+
+/* When the jail must have answered. Only if it was asked. */
+static uint64_t answer_by_ns(const struct slot_job *job)
+{
+    return job->asked_ns + SLOT_JOB_ANSWER_MS * NS_PER_MS;
+}
+
+static bool awaits_answer(const struct slot_job *job, uint64_t now_ns)
+{
+    return job->asked_ns > 0 && answer_by_ns(job) > now_ns;
 }
 
 uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns)
 {
-    uint64_t next_ns = job->answer_by_ns > now_ns ? job->answer_by_ns
+    uint64_t next_ns = awaits_answer(job, now_ns) ? answer_by_ns(job)
                        : may_ask(job)             ? ask_at_ns(job)
                                                   : job->deadline_ns;
     uint64_t left_ms = (next_ns - MIN(next_ns, now_ns)) / NS_PER_MS;
@@ -447,11 +463,10 @@ uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns)
 
 enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t now_ns)
 {
-    if (now_ns >= ask_at_ns(job) && may_ask(job) && job->answer_by_ns == 0 &&
+    if (now_ns >= ask_at_ns(job) && may_ask(job) && job->asked_ns == 0 &&
         link_send_question(link_fd, job->link_no) == 0)
-        job->answer_by_ns = now_ns + SLOT_JOB_ANSWER_MS * NS_PER_MS;
-    bool has_respite = may_ask(job) && job->answer_by_ns > now_ns;
-    if (now_ns >= job->deadline_ns && !has_respite)
+        job->asked_ns = now_ns;
+    if (now_ns >= job->deadline_ns && !(may_ask(job) && awaits_answer(job, now_ns)))
         return job->late == SLOT_KILL_NONE ? SLOT_KILL_DEADLINE : job->late;
     if (job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]) == 0)
         return SLOT_KILL_CPU;
@@ -467,17 +482,17 @@ static bool gives_time(struct slot_job *job, const struct link_notice *notice)
         ended_ns > job->deadline_ns)
         return false;
     job->shared_ns = ended_ns - started_ns;
-    job->deadline_ns = ended_ns + job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
+    job->deadline_ns = ended_ns + wall_clock_ns(job);
     return true;
 }
 
 bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid,
                          uint64_t now_ns)
 {
-    if (job->answer_by_ns == 0)
+    if (job->asked_ns == 0)
         return false;
-    uint64_t asked_ns = job->answer_by_ns - SLOT_JOB_ANSWER_MS * NS_PER_MS;
-    job->answer_by_ns = 0;
+    uint64_t asked_ns = job->asked_ns;
+    job->asked_ns = 0;
     if (gives_time(job, notice))
         return true;
     /* On a busy host the answer may have been under way for long. */
@@ -491,14 +506,14 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
         .cpu_percent = usable_percent(job, jail_pid),
     };
     /* The limit is that of each program of a pair. */
-    uint64_t limit_ns =
-        job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS * (notice->is_second ? 2 : 1) + job->shared_ns;
+    uint64_t limit_ns = wall_clock_ns(job) * (notice->is_second ? 2 : 1) + job->shared_ns;
     uint64_t lost_ns = starvation_lost_ns(&starvation), deadline_ns;
     enum starvation_verdict verdict = starvation_judge(
         limit_ns, starvation.elapsed_ns, lost_ns, job->result.deadline_moves,
         job->deadline_ns - MIN(job->result.started_ns, job->deadline_ns), &deadline_ns);
     job->result.run_delay_ns = lost_ns;
-    job->past_deadline = verdict != STARVATION_MOVE;
+    job->was_asked_ahead = verdict == STARVATION_OPEN;
+    job->is_final = verdict == STARVATION_OVER || verdict == STARVATION_STARVED;
     if (verdict == STARVATION_MOVE) {
         job->result.deadline_moves++;
         job->result.deadline_ms = (deadline_ns + NS_PER_MS - 1) / NS_PER_MS;

@@ -68,10 +68,11 @@ struct slot_job {
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
-    uint64_t answer_by_ns;       /* the jail was asked for times; 0: it was not, or has answered */
-    uint64_t shared_ns; /* the program of a pair ended after this time, and the deadline is now
-                         * the interactor's; 0: it is the program's */
-    bool past_deadline; /* the deadline does not move again: kill it then, for `late` */
+    uint64_t asked_ns;    /* when the jail was asked for times; 0: it was not, or has answered */
+    uint64_t shared_ns;   /* the program of a pair ended after this time, and the deadline is now
+                           * the interactor's; 0: it is the program's */
+    bool was_asked_ahead; /* of the deadline, and the answer left open whether it moves */
+    bool is_final;        /* the deadline does not move again: the job is killed then, for `late` */
     enum slot_kill late;
     struct slot_result result;
     bool spent; /* the jail could not clean up after it, and ends */
@@ -179,10 +180,10 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
 /* Milliseconds until the deadline; 0 if it has passed or is not yet set. */
 uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns);
 
-/* Kills the program, and its tree if it has a control group; otherwise the jail kills the rest when
- * the program has ended. Keeps WHY if nothing else was the reason before. A
- * pending job is withdrawn. One that is sent ahead keeps the reason and is not touched: retract it,
- * or kill it once it runs. */
+/* Kills the program, and its control group if it has one. Without a group, the jail kills the rest
+ * once the program has ended. Keeps WHY if nothing else was the reason before. A pending job is
+ * withdrawn. One that is sent ahead keeps the reason and is not touched: retract it, or kill it
+ * once it runs. */
 void slot_job_kill(struct slot_job *job, enum slot_kill why);
 
 /* Stops watching the program and reading the pipes. What was kept of the output stays. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Decides what becomes of a job at its deadline: whether it is over, or has to get the time back
- * for which it waited for a CPU. Pure.
+/* Decides, at a job's deadline or shortly before, what becomes of it: whether it is over, or has to
+ * get the time back for which it waited for a CPU. Pure.
  *
  * Theory of operation. A job may take LIMIT of wall clock on a host that does nothing else. While
  * it is ready to run and others have the CPU, its clock stands still, so to say: the time that it
@@ -36,18 +36,24 @@ struct starvation {
     unsigned cpu_percent; /* what the job could use at most: 100 for each CPU, or a lower limit */
 };
 
+/* A deadline moves by at least this time: an idle sleeper waits for a CPU too, whenever it wakes.
+ */
+uint64_t starvation_step_ns(uint64_t limit_ns);
+
 /* How long the job stood still because others had the CPUs, at most elapsed_ns. Trusts no member of
  * STARVATION but elapsed_ns and cpu_percent. */
 uint64_t starvation_lost_ns(const struct starvation *starvation);
 
 enum starvation_verdict {
-    STARVATION_OVER,    /* it has had its time */
+    STARVATION_OVER,    /* it has had its time, or will have had it at its deadline */
     STARVATION_MOVE,    /* *ret_deadline_ns is later than now, and than the deadline was */
     STARVATION_STARVED, /* it has not had its time, and its deadline cannot move further */
+    STARVATION_OPEN,    /* it is too early to tell: ask again at the deadline */
 };
 
 /* Judges a job with the limit LIMIT_NS that has lost LOST_NS of ELAPSED_NS, after MOVES moves, and
- * whose deadline is DUE_NS or has passed. For STARVATION_MOVE stores the new deadline in
+ * whose deadline is DUE_NS or has passed. Only before DUE_NS is the verdict STARVATION_OPEN, if it
+ * depends on what the job gets until then. For STARVATION_MOVE stores the new deadline in
  * *ret_deadline_ns. Both deadlines are counted as elapsed_ns is. */
 enum starvation_verdict starvation_judge(uint64_t limit_ns, uint64_t elapsed_ns, uint64_t lost_ns,
                                          unsigned moves, uint64_t due_ns,

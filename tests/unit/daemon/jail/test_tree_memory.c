@@ -79,18 +79,18 @@ static void add(const struct fixture *f, const char *pid, struct memory has)
 
 static void check(const struct fixture *f, uint64_t kib)
 {
-    assert_false(tree_memory_exceeds(f->proc, TWIN, kib * KIB, NULL, 0));
-    assert_true(tree_memory_exceeds(f->proc, TWIN, kib * KIB - 1, NULL, 0));
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, kib * KIB, NULL, 0), 0);
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, kib * KIB - 1, NULL, 0), 1);
 }
 
 static void test_all_but_the_jail_and_its_twin(void **state)
 {
     const struct fixture *f = *state;
-    assert_false(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0));
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0), 0);
     add(f, "1", (struct memory){.rss = 5000, .pss = 5000});
     add(f, "5", (struct memory){.rss = 5000, .pss = 5000});
     add_directory(f, "sys");
-    assert_false(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0));
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0), 0);
     add(f, "7", (struct memory){.rss = 100, .pss = 100});
     add(f, "8", (struct memory){.rss = 50, .pss = 50});
     check(f, 150);
@@ -127,9 +127,22 @@ static void test_a_process_that_has_ended(void **state)
     add_directory(f, "7/task");
     add_directory(f, "7/task/7");
     write_file(f, "7/status", "Name:\tx\nState:\tZ (zombie)\nThreads:\t1\n");
-    assert_false(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0));
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0), -EAGAIN);
     add(f, "8", (struct memory){.rss = 1, .pss = 1});
-    check(f, 1);
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 1 * KIB, NULL, 0), -EAGAIN);
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 1 * KIB - 1, NULL, 0), 1);
+}
+
+/* The others have too little for that, but nobody knows of all. */
+static void test_what_cannot_be_read(void **state)
+{
+    const struct fixture *f = *state;
+    add(f, "7", (struct memory){.rss = 100, .pss = 10});
+    add(f, "8", (struct memory){.rss = 100, .pss = 10});
+    assert_int_equal(unlinkat(f->proc, "8/smaps_rollup", 0), 0);
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, NULL, 0), -EAGAIN);
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 5 * KIB, NULL, 0), 1);
+    assert_int_equal(tree_memory_exceeds(-1, TWIN, 0, NULL, 0), -EAGAIN);
 }
 
 /* Counting stops as soon as the caller has something else to do. */
@@ -140,9 +153,9 @@ static void test_something_else_to_do(void **state)
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     struct pollfd until = {.fd = fds[0], .events = POLLIN};
     add(f, "7", (struct memory){.rss = 100, .pss = 100});
-    assert_true(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, &until, 1));
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, &until, 1), 1);
     assert_int_equal(write(fds[1], "x", 1), 1);
-    assert_false(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, &until, 1));
+    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, &until, 1), -EINTR);
     close_fd(fds[0]);
     close_fd(fds[1]);
 }
@@ -155,6 +168,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_page_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_swapped_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_process_that_has_ended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_something_else_to_do, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,7 +228,7 @@ static void test_the_end(void **state)
     assert_int_equal(result->evidence, 3);
 }
 
-/* What it told at the deadline, of the whole tree, is not taken back; what it does not know is no
+/* What it told when it was asked, of the whole tree, is not taken back; what it does not know is no
  * news. */
 static void test_the_end_after_the_deadline(void **state)
 {
@@ -313,16 +313,52 @@ static void test_an_answer_before_the_deadline(void **state)
     assert_false(is_asked(f));
 }
 
-/* Of a limit of 50 ms, no more than 5. */
+/* Of a limit of 100 ms, 5. */
 static void test_a_short_limit(void **state)
 {
     struct fixture *f = *state;
     (void)run_for(f, 0);
-    f->job.limits.of[LIMIT_WALL_CLOCK] = 50;
+    f->job.limits.of[LIMIT_WALL_CLOCK] = 100;
     assert_int_equal(check(f, 994), SLOT_KILL_NONE);
     assert_false(is_asked(f));
     assert_int_equal(check(f, 995), SLOT_KILL_NONE);
     assert_true(is_asked(f));
+}
+
+/* It is asked again at the deadline, and what counts is what it lost by then. */
+static void test_an_answer_that_leaves_it_open(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(check(f, 990), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 990, 944, 46));
+    assert_int_equal(f->job.result.deadline_moves, 0);
+    assert_int_equal(check(f, 999), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_int_equal(slot_job_check_after_ms(&f->job, run_for(f, 995)), 5);
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 1000, 944, 56));
+    assert_int_equal(f->job.result.deadline_ms, 1060);
+    /* Of the new deadline it is asked ahead, again. */
+    assert_int_equal(check(f, 1049), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_int_equal(check(f, 1050), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+}
+
+/* It moves at once if it moves at all, and is starved at the last deadline, not before. */
+static void test_what_is_heard_before_the_deadline(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(check(f, 990), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 990, 1, 989));
+    assert_int_equal(f->job.result.deadline_ms, 10000);
+    assert_int_equal(check(f, 9990), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 9990, 1, 9989));
+    assert_int_equal(check(f, 9999), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_int_equal(check(f, 10000), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 10000, 1, 9999));
+    assert_int_equal(check(f, 10000), SLOT_KILL_STARVED);
 }
 
 /* Only at the deadline does the jail know whether the second program of a pair has its time. */
@@ -348,6 +384,8 @@ static void test_a_jail_that_cannot_be_asked(void **state)
 {
     struct fixture *f = *state;
     (void)run_for(f, 0);
+    assert_int_equal(slot_job_check_time(&f->job, -1, run_for(f, 990)), SLOT_KILL_NONE);
+    assert_int_equal(slot_job_check_after_ms(&f->job, run_for(f, 990)), 1); /* it is tried again */
     assert_int_equal(slot_job_check_time(&f->job, -1, run_for(f, 1000)), SLOT_KILL_DEADLINE);
 }
 
@@ -576,6 +614,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_an_answer_before_the_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_short_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_answer_that_leaves_it_open, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_heard_before_the_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_pair_is_asked_for_at_its_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_does_not_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_cannot_be_asked, setup, teardown),

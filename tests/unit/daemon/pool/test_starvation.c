@@ -122,10 +122,13 @@ static void test_ahead_of_the_deadline(void **state)
 {
     (void)state;
     (void)judged_ahead(3000, 2990, 0, 0, 3000, STARVATION_OVER);
-    (void)judged_ahead(3000, 2990, 140, 0, 3000, STARVATION_OVER);
+    (void)judged_ahead(3000, 2990, 130, 0, 3000, STARVATION_OVER);
     assert_int_equal(judged_ahead(3000, 2990, 160, 0, 3000, STARVATION_MOVE), 3169);
     (void)judged_ahead(3000, 5990, 2995, 1, 6000, STARVATION_OVER);
-    (void)judged_ahead(3000, 29990, 28000, 5, 30000, STARVATION_STARVED);
+    /* It depends on what it gets in the last 10 ms. */
+    (void)judged_ahead(3000, 2990, 138, 0, 3000, STARVATION_OPEN);
+    (void)judged_ahead(3000, 29990, 28000, 5, 30000, STARVATION_OPEN);
+    (void)judged(3000, 30000, 28000, 5, STARVATION_STARVED);
 }
 
 static void test_moves(void **state)
