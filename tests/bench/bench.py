@@ -34,7 +34,7 @@ PYTHON = "/usr/bin/python3"
 SCRUBBED_ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8"}
 PROCESSORS = os.cpu_count()
 START_SECONDS = 20
-FILL_SECONDS = 30
+FILL_SECONDS = 120
 PASSED = '"passed":true'
 
 

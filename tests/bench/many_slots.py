@@ -4,7 +4,7 @@
 processors do: what is measured is how soon a slot has its next job, and the daemon's own CPU time per job,
 which bounds how many jobs a second one daemon can run on any host."""
 
-from bench import NAP, Daemon, message_loop_at_depth, submit
+from bench import NAP, Daemon, NotMeasured, message_loop_at_depth, submit
 from scaling import ROOM
 from table import Row, at_least, main
 
@@ -37,8 +37,12 @@ def of_round(daemon, slots, waiting, seconds):
 
 def rows_with(slots, waiting, scale):
     with Daemon(f"daemon.slots={slots}", "warm.use=no", *ROOM) as daemon:
-        rounds = [of_round(daemon, slots, waiting, 2 if scale.quick else SECONDS) for _ in range(scale.rounds(5))]
-    what = f"{slots:,} slots, {waiting:,} waiting"
+        what = f"{slots:,} slots, {waiting:,} waiting"
+        try:
+            rounds = [of_round(daemon, slots, waiting, 2 if scale.quick else SECONDS) for _ in range(scale.rounds(5))]
+        except NotMeasured as why:
+            yield Row("n", f"jobs that sleep, {what}", missing=str(why))
+            return
     yield Row("n", f"jobs that sleep, to the ideal, {what}", [rate for rate, _ in rounds], goal=GOALS.get(slots))
     yield Row("n", f"daemon CPU per job that sleeps, {what}", [cpu for _, cpu in rounds], "µs")
 
