@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The daemon's one clock: CLOCK_MONOTONIC in nanoseconds. Calendar time is shown to people and
- * decides nothing. */
+ * decides nothing. A process can also tell how much CPU time it has taken. */
 
 #include <stdint.h>
 #include <time.h>
@@ -22,6 +22,14 @@ static inline uint64_t clock_epoch_ns(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* CPU time of this process. */
+static inline uint64_t clock_cpu_ns(void)
+{
+    struct timespec used;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }
 
 /* Bounds a time TOLD_NS that an untrusted process tells by what is known: not before

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kept.h"
 #include "children.h"
+#include "pace.h"
 #include "tree_memory.h"
 #include "tree_time.h"
 
@@ -13,10 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Between two looks at the processes that live while no command runs; longer if looking takes long,
- * so that it takes no more than one part in LOOK_SHARE of a CPU. */
+/* Between two looks at the processes that live while no command runs, unless these take long. */
 #define LOOK_MS UINT64_C(100)
-#define LOOK_SHARE 20
 /* Time that killed processes have to die. */
 #define KILL_MS 5000
 
@@ -91,7 +90,7 @@ void kept_stop_all(void)
  * Returns after how many milliseconds to look again; -1: never. */
 static int look(struct kept *kept, const struct enclosure *enclosure, struct pollfd *until)
 {
-    uint64_t began_ns = clock_now_ns();
+    const struct pace pace = pace_begin();
     if (!reap(kept))
         return -1;
     uint64_t idle_ns = used_ns(kept, enclosure) - kept->idle_used_ns;
@@ -100,8 +99,7 @@ static int look(struct kept *kept, const struct enclosure *enclosure, struct pol
         tree_memory_exceeds(enclosure->view.proc, 0, kept->memory_bytes, until, 1) > 0;
     if (takes_too_much || (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
         kept_kill();
-    uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
-    return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
+    return pace_next_ms(&pace, LOOK_MS);
 }
 
 void kept_wait(struct kept *kept, const struct enclosure *enclosure, int link)

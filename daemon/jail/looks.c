@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "looks.h"
+#include "pace.h"
 #include "tree_memory.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
 
-/* Between two looks; longer if looking takes long, so that it takes no more than one part in
- * LOOK_SHARE of a CPU. */
+/* Between two looks, unless these take long. */
 #define LOOK_MS UINT64_C(50)
-#define LOOK_SHARE 20
 
 /* Sums up the tree's memory, unless nothing has run since the last whole sum. */
 static void look_at_memory(struct looks *looks, int proc, pid_t twin, struct pollfd *until,
@@ -32,14 +31,13 @@ static int look(struct looks *looks, const struct work *work, int proc,
                      (looks->candidate_met_full_disk || !work->is_apart_used);
     if (!bounds_memory && !looks->known.is_on)
         return knows_all ? -1 : (int)LOOK_MS;
-    uint64_t began_ns = clock_now_ns();
+    const struct pace pace = pace_begin();
     /* Not at the first look already: most jobs that last until then are over before the second. */
-    if (looks->known.is_on && began_ns - looks->known.looked_ns >= LOOK_MS / 2 * NS_PER_MS)
+    if (looks->known.is_on && pace.began_ns - looks->known.looked_ns >= LOOK_MS / 2 * NS_PER_MS)
         tree_known_look(&looks->known, proc, twin);
     if (bounds_memory)
         look_at_memory(looks, proc, twin.pid, until, count);
-    uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
-    return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
+    return pace_next_ms(&pace, LOOK_MS);
 }
 
 int looks_take(struct looks *looks, const struct work *work, int proc, struct tree_time_except twin,

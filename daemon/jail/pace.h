@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* How often the jail looks at what runs in it. A look that takes long is followed by a longer wait.
+ *
+ * What counts is the jail's CPU time: on a busy host a short look may take long, and a job must not
+ * go unseen for that. A look may also wait for a lock that the job holds. So the jail waits at
+ * least as long as it looked, and attends to its supervisor meanwhile. */
+
+#include "daemon/base/clock.h"
+#include "proto/util.h"
+
+#include <stdint.h>
+
+/* Looks take at most this part of a CPU. */
+#define PACE_SHARE 20
+
+struct pace {
+    uint64_t began_ns, began_cpu_ns; /* when the look began */
+};
+
+static inline struct pace pace_begin(void)
+{
+    return (struct pace){.began_ns = clock_now_ns(), .began_cpu_ns = clock_cpu_ns()};
+}
+
+/* The look is over: returns after how many milliseconds to look again, at least LEAST_MS. */
+static inline int pace_next_ms(const struct pace *pace, uint64_t least_ms)
+{
+    uint64_t cpu_ms = (clock_cpu_ns() - pace->began_cpu_ns) / NS_PER_MS;
+    uint64_t took_ms = (clock_now_ns() - pace->began_ns) / NS_PER_MS;
+    return (int)MAX(least_ms, MAX(cpu_ms * PACE_SHARE, took_ms));
+}
