@@ -9,27 +9,28 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 
+static inline uint64_t clock_read_ns(clockid_t id)
+{
+    struct timespec time = {0};
+    (void)clock_gettime(id, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
 static inline uint64_t clock_now_ns(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 /* Calendar time in nanoseconds since the epoch. */
 static inline uint64_t clock_epoch_ns(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    return clock_read_ns(CLOCK_REALTIME);
 }
 
 /* CPU time of this process. */
 static inline uint64_t clock_cpu_ns(void)
 {
-    struct timespec used;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+    return clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Bounds a time TOLD_NS that an untrusted process tells by what is known: not before

@@ -2,9 +2,10 @@
 #pragma once
 /* How often the jail looks at what runs in it. A look that takes long is followed by a longer wait.
  *
- * What counts is the jail's CPU time: on a busy host a short look may take long, and a job must not
- * go unseen for that. A look may also wait for a lock that the job holds. So the jail waits at
- * least as long as it looked, and attends to its supervisor meanwhile. */
+ * The wait goes by the CPU time of the look. On a busy host the jail may wait for a CPU while it
+ * looks, and the job must not go unseen for that. A look may also wait for a lock that the job
+ * holds. So the jail waits at least as long as it looked, and attends to its supervisor meanwhile.
+ */
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"

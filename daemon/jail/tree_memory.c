@@ -20,9 +20,6 @@
 /* Its longest line before those of memory has the job's groups. */
 #define STATUS_MAX 8192
 
-/* Of a process whose memory could not be read. */
-#define UNKNOWN UINT64_MAX
-
 /* Reads FILE of the process or thread PID. Returns false if it is gone. */
 static bool read_of(int proc, long pid, const char *file, char *text, size_t size)
 {
@@ -62,25 +59,31 @@ static long read_living(int proc, long pid, char status[STATUS_MAX])
     return 0;
 }
 
-static uint64_t resident(int proc, long thread, const char *status)
+/* Adds what a process has to *BYTES. Returns whether that is all of it. */
+typedef bool (*count_memory)(int proc, long thread, const char *status, uint64_t *bytes);
+
+static bool resident(int proc, long thread, const char *status, uint64_t *bytes)
 {
     (void)proc;
     (void)thread;
-    return line_of(status, "\nVmRSS:") + line_of(status, "\nVmPTE:") + line_of(status, "\nVmSwap:");
+    *bytes +=
+        line_of(status, "\nVmRSS:") + line_of(status, "\nVmPTE:") + line_of(status, "\nVmSwap:");
+    return true;
 }
 
-static uint64_t in_proportion(int proc, long thread, const char *status)
+static bool in_proportion(int proc, long thread, const char *status, uint64_t *bytes)
 {
     char text[2048];
-    uint64_t tables = line_of(status, "\nVmPTE:");
+    *bytes += line_of(status, "\nVmPTE:");
     if (!read_of(proc, thread, "smaps_rollup", text, sizeof(text)))
-        return UNKNOWN;
-    return line_of(text, "\nPss:") + line_of(text, "\nSwapPss:") + tables;
+        return false;
+    *bytes += line_of(text, "\nPss:") + line_of(text, "\nSwapPss:");
+    return true;
 }
 
 /* Compares the sum of OF with MOST, and returns as tree_memory_exceeds() does. */
-static int compare(int proc, pid_t twin, uint64_t (*of)(int proc, long thread, const char *status),
-                   uint64_t most, struct pollfd *until, nfds_t count)
+static int compare(int proc, pid_t twin, count_memory of, uint64_t most, struct pollfd *until,
+                   nfds_t count)
 {
     char status[STATUS_MAX];
     uint64_t bytes = 0;
@@ -92,9 +95,8 @@ static int compare(int proc, pid_t twin, uint64_t (*of)(int proc, long thread, c
         if (pid <= 1 || pid == twin)
             continue;
         long thread = read_living(proc, pid, status);
-        uint64_t more = thread > 0 ? of(proc, thread, status) : UNKNOWN;
-        bytes += more == UNKNOWN ? 0 : more;
-        is_whole = is_whole && more != UNKNOWN;
+        if (thread == 0 || !of(proc, thread, status, &bytes))
+            is_whole = false;
         if (count > 0 && poll(until, count, 0) > 0)
             return -EINTR;
     }

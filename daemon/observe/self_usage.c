@@ -43,11 +43,9 @@ static unsigned count_fds(void)
 void self_usage_measure(struct self_usage *ret)
 {
     struct self_usage usage = {.open_fds = count_fds()};
-    struct timespec cpu;
     struct rlimit files;
     measure_memory(&usage);
-    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
-        usage.cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec;
+    usage.cpu_ns = clock_cpu_ns();
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
         usage.max_fds = (unsigned)MIN(files.rlim_cur, (rlim_t)UINT_MAX);
     *ret = usage;
