@@ -136,18 +136,30 @@ static bool may_be_guest(const struct receive_share *share)
            (!next || next == share || share->user->received < next->user->received);
 }
 
-/* Wakes those who may get more now. They read from the event loop, not from inside another
- * connection's callback. */
-static void wake(const struct receive_budget *budget)
+/* Lets SHARE ask again: from the event loop, not from inside another connection's callback. */
+static void wake(const struct receive_share *share)
+{
+    bufferevent_trigger(share->bev, EV_READ, BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
+}
+
+/* Wakes those who may get more now. */
+static void wake_waiting(const struct receive_budget *budget)
 {
     const struct receive_share *share, *guest = budget->guest ? NULL : next_guest(budget);
     TAILQ_FOREACH(share, &budget->waiting, of_waiting)
     {
-        if (share != guest && !has_room(share, SMALL_FRAME_MAX))
-            continue;
-        bufferevent_trigger(share->bev, EV_READ,
-                            BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
+        if (share == guest || has_room(share, SMALL_FRAME_MAX))
+            wake(share);
     }
+}
+
+/* Wakes the next guest if there is none. A share that was woken as the next guest may find room
+ * instead, and nobody else would then be woken while it goes on. */
+static void offer_guest(const struct receive_budget *budget)
+{
+    const struct receive_share *next = budget->guest ? NULL : next_guest(budget);
+    if (next)
+        wake(next);
 }
 
 /* The one function that moves SHARE into and out of the line. */
@@ -208,6 +220,7 @@ bool receive_share_take(struct receive_share *share, size_t size, size_t arrived
     if (!has_room(share, step)) {
         if (!may_be_guest(share)) {
             set_waiting(share, true);
+            offer_guest(budget);
             return false;
         }
         budget->guest = share;
@@ -216,6 +229,7 @@ bool receive_share_take(struct receive_share *share, size_t size, size_t arrived
     }
     set_bytes(share, share->bytes + step);
     set_waiting(share, false);
+    offer_guest(budget);
     see(share, arrived);
     return true;
 }
@@ -231,7 +245,7 @@ void receive_share_pause(struct receive_share *share, bool paused, bool is_whole
     }
     set_waiting(share, false);
     if (was_waiting)
-        wake(share->budget); /* it may have been about to become the guest */
+        wake_waiting(share->budget); /* it may have been about to become the guest */
 }
 
 void receive_share_give_back(struct receive_share *share)
@@ -244,5 +258,5 @@ void receive_share_give_back(struct receive_share *share)
     if (share->budget->guest == share)
         share->budget->guest = NULL;
     set_bytes(share, 0);
-    wake(share->budget);
+    wake_waiting(share->budget);
 }

@@ -16,7 +16,8 @@
  *
  * Invariants: `reserved` is the sum of all shares, and a user's `received` that of the user's
  * shares; a share is in `waiting` exactly while is_waiting, and in `holders` exactly while it has
- * bytes. The timer runs while somebody waits. */
+ * bytes. The timer runs while somebody waits. If somebody waits and there is no guest, the next one
+ * has been woken. */
 
 #include "users.h"
 

@@ -173,6 +173,32 @@ static void one_that_leaves_the_line_wakes_the_next(void **state)
     assert_true(f->woken[2] > 0);
 }
 
+/* One that was woken as the next guest finds room instead. If it then has to wait behind the
+ * others, they must not wait for each other. */
+static void the_place_of_the_guest_does_not_stay_empty(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < SHARES; i++)
+        (void)take_all(&f->share[i], 1000 * STEP);
+    receive_share_give_back(&f->share[0]);
+    expect_woken(f, 0, 1, 0);
+    receive_budget_bound(&f->budget, 200 * STEP, 1000);
+    size_t before = f->share[1].bytes;
+    (void)take_all(&f->share[1], 1000 * STEP);
+    assert_true(f->share[1].bytes > before && f->share[1].is_waiting);
+    assert_null(f->budget.guest);
+    f->woken[1] = 0;
+    (void)event_base_loop(f->base, EVLOOP_NONBLOCK);
+    assert_true(f->woken[2] > 0);
+    /* It finds room as well, and has to wait again. */
+    (void)take_all(&f->share[2], 1000 * STEP);
+    assert_true(f->share[2].is_waiting);
+    (void)event_base_loop(f->base, EVLOOP_NONBLOCK);
+    assert_true(f->woken[1] > 0);
+    assert_int_equal(take_all(&f->share[1], 1000 * STEP), 1000 * STEP);
+    assert_ptr_equal(f->budget.guest, &f->share[1]);
+}
+
 static void expect_lost(struct fixture *f, const struct receive_share *lost)
 {
     uint64_t end = clock_now_ns() + 10 * NS_PER_S;
@@ -258,6 +284,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(there_is_one_guest, setup, teardown),
         cmocka_unit_test_setup_teardown(there_is_room_for_the_next, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_leaves_the_line_wakes_the_next, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_place_of_the_guest_does_not_stay_empty, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(who_stalls_loses_his_share, setup, teardown),
         cmocka_unit_test_setup_teardown(a_guest_that_takes_long_loses_its_share, setup, teardown),
         cmocka_unit_test_setup_teardown(users_take_turns_as_guests, setup, teardown),
