@@ -20,15 +20,23 @@ static bool reads_nothing(struct conn *conn, uint64_t now_ns)
     return now_ns - conn->seen_ns >= READS_NOTHING_MS * NS_PER_MS;
 }
 
-/* Returns the one that leaves most unread, of those that read nothing; NULL: there is none. */
-static struct conn *find_deafest(const struct conn_list *choked)
+/* Returns the one that leaves most unread, of those that read nothing. NULL: there is none, or it
+ * leaves less than the mean: most of the memory is with clients that came a moment ago, and it
+ * would be dropped in their place. */
+static struct conn *find_deafest(const struct conn_list *list)
 {
     uint64_t now_ns = clock_now_ns();
+    size_t choked = 0, all_unread = 0;
     struct conn *conn, *found = NULL;
-    TAILQ_FOREACH(conn, choked, of_choked)
-    if (reads_nothing(conn, now_ns) && (!found || conn->seen_unread > found->seen_unread))
-        found = conn;
-    return found;
+    TAILQ_FOREACH(conn, list, of_choked)
+    {
+        bool is_deaf = reads_nothing(conn, now_ns);
+        choked++;
+        all_unread += conn->seen_unread;
+        if (is_deaf && (!found || conn->seen_unread > found->seen_unread))
+            found = conn;
+    }
+    return found && found->seen_unread >= all_unread / choked ? found : NULL;
 }
 
 void relieve_memory(struct supervisor *supervisor)
