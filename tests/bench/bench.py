@@ -49,6 +49,12 @@ class NotMeasured(Exception):
     """A benchmark's precondition is not met; the text says which one."""
 
 
+def knows(setting):
+    """Returns whether the build, which may be an older one, has SETTING."""
+    command = [RUBRICD, "--check-config", "--config=/dev/null", f"--set={setting}"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
 class Daemon:
     """A rubricd with its socket in a directory of its own. Its jobs can run the programs that the build made
     for the benchmarks."""
@@ -67,6 +73,9 @@ class Daemon:
             *("daemon.socket_group=", "daemon.user=nobody", "daemon.log_level=warning"),
             *(f"isolation.readable={EXIT0.parent}", *settings),
         ]
+        # Seconds after its start it would run the compilers of the host, which takes CPU time from the jobs.
+        if knows("languages.ask_versions=no"):
+            arguments.append("languages.ask_versions=no")
         allow_many_files()
         self.process = subprocess.Popen(
             [RUBRICD, "--config=/dev/null", *(f"--set={setting}" for setting in arguments)],
