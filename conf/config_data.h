@@ -47,6 +47,7 @@ struct config {
     char *socket_group; /* "": leave the group as it is */
     char *work_dir;
     struct string_list admin_groups;
+    struct string_list gateway_users; /* names of accounts, or uids */
     uint64_t grace_period_ms;
     unsigned socket_mode;
     unsigned slots; /* 0: one per CPU that is online */

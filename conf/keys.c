@@ -45,6 +45,7 @@ static const struct config_key keys[] = {
     {"daemon", "slots", &type_count_or_auto, FIELD(slots), {1, CONFIG_SLOTS_MAX}, "auto"},
     {"daemon", "max_clients", &type_count, FIELD(max_clients), {1, 100000}, "2048"},
     {"daemon", "admin_groups", &type_groups, FIELD(admin_groups), {0, 64}, ""},
+    {"daemon", "gateway_users", &type_users, FIELD(gateway_users), {0, 64}, ""},
     {"daemon", "grace_period", &type_duration, FIELD(grace_period_ms), {0, HOUR}, "30s"},
     {"daemon", "log_level", &type_log_level, FIELD(log_level), {0, CONFIG_LOG_DEBUG}, "info"},
     {"daemon", "log_format", &type_log_format, FIELD(log_format), {0, CONFIG_LOG_JSON}, "auto"},

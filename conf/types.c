@@ -134,6 +134,14 @@ static bool accept_group(char *name)
            strspn(name, "0123456789") < length;
 }
 
+/* The name of an account, or its uid. */
+static bool accept_user(char *name)
+{
+    size_t length = strlen(name);
+    bool is_number = length > 0 && strspn(name, "0123456789") == length;
+    return is_number ? length <= 10 && strtoul(name, NULL, 10) < UINT32_MAX : accept_group(name);
+}
+
 /* Brings the path of a Unix socket into its normal form, like every path. */
 static bool accept_address(char *text)
 {
@@ -289,6 +297,12 @@ const struct config_type type_groups = {
     .kind = CONFIG_LIST,
     .what = "names of groups with blanks between them",
     .accept = accept_group,
+};
+
+const struct config_type type_users = {
+    .kind = CONFIG_LIST,
+    .what = "names of accounts, or uids, with blanks between them",
+    .accept = accept_user,
 };
 
 const struct config_type type_address = {

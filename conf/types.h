@@ -58,6 +58,7 @@ extern const struct config_type type_paths;
 extern const struct config_type type_account;
 extern const struct config_type type_group;
 extern const struct config_type type_groups;
+extern const struct config_type type_users;
 extern const struct config_type type_address;
 extern const struct config_type type_layers;
 extern const struct config_type type_environment;

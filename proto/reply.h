@@ -147,6 +147,7 @@ struct reply_hello {
     const json_t *limits;      /* see protocol.md */
     const json_t *isolation;   /* {class, layers, digest} */
     const json_t *interpreter; /* {path, version} */
+    bool may_share;            /* the client may name shares */
 };
 
 int reply_hello(const struct reply_hello *hello, struct bytes *ret);

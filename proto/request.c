@@ -18,6 +18,7 @@ static void job_spec_free_pointer(struct job_spec **spec)
 void request_deinit(struct request *request)
 {
     bytes_deinit(&request->id);
+    free(request->share);
     request->job = job_spec_free(request->job);
     request->tests = program_tests_unref(request->tests);
     bytes_deinit(&request->text);
@@ -89,20 +90,33 @@ static int decode_id(const json_t *value, struct bytes *ret, struct fault *fault
     return job_copy_string(value, ret);
 }
 
+static int decode_share(const json_t *value, char **ret, struct fault *fault)
+{
+    size_t length = json_string_length(value);
+    if (length == 0 || length > REQUEST_SHARE_MAX)
+        return fault_set(fault, "share: expected 1 to %d bytes, got %zu", REQUEST_SHARE_MAX,
+                         length);
+    *ret = strdup(json_string_value(value));
+    return *ret ? 0 : -ENOMEM;
+}
+
 static int decode_submit(const json_t *message, const struct request_policy *policy,
                          const struct json_places *places, struct request *request,
                          struct fault *fault)
 {
-    enum { TYPE, ID, JOB, FIELDS };
+    enum { TYPE, ID, SHARE, JOB, FIELDS };
     static const struct field table[FIELDS] = {
         [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
         [ID] = {"id", FIELD_STRING, FIELD_REQUIRED},
+        [SHARE] = {"share", FIELD_TEXT, FIELD_OPTIONAL},
         [JOB] = {"job", FIELD_OBJECT, FIELD_REQUIRED},
     };
     const json_t *values[FIELDS];
     int r = fields_decode(message, "", table, FIELDS, values, fault);
     if (r == 0)
         r = decode_id(values[ID], &request->id, fault);
+    if (r == 0 && values[SHARE])
+        r = decode_share(values[SHARE], &request->share, fault);
     if (r == 0)
         r = decode_job(values[JOB], policy, places, &request->job, fault);
     return r;

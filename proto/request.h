@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define REQUEST_ID_MAX 128
+#define REQUEST_SHARE_MAX 64 /* bytes */
 /* How much memory the values of a frame may take besides their text. Reading so many takes less
  * than a tenth of a second, for which nobody else is served (tests/bench/frame_delay.py). */
 #define REQUEST_OVERHEAD_MAX ((size_t)64 << 20)
@@ -35,6 +36,7 @@ struct request {
                                        * NULL if absent */
     uint64_t job_no;                  /* cancel; 0 if absent. input, resize */
     struct job_spec *job;             /* submit */
+    char *share;                      /* submit: for whom a gateway submits; NULL if absent */
     struct program_tests *tests;      /* put; a reference */
     char digest[PROGRAM_DIGEST_SIZE]; /* put: of all the tests */
     unsigned part, parts;             /* put: which of how many parts `tests` is; 0: it is all */

@@ -315,6 +315,8 @@ static void submit(struct front *front, const struct bytes *id, const json_t *me
         send_error(front, id, "bad_request", "job: expected an object");
     else if (find_job(front, token))
         send_error(front, id, "bad_request", "id: an unfinished job has it");
+    else if (json_object_get(message, "share"))
+        send_error(front, id, "bad_request", "share: a fleet has no gateways");
     else if (kind && strcmp(kind, job_kind_name(JOB_SESSION)) == 0)
         send_error(front, id, "bad_request", "job.kind: a fleet has no sessions");
     else

@@ -20,7 +20,7 @@
  */
 #define CHANCE_SIZE 8
 /* The bytes of a submit beside its job. */
-#define SUBMIT_OVERHEAD 128
+#define SUBMIT_OVERHEAD 256
 /* Pauses between attempts to connect. */
 #define RETRY_FIRST_MS 50
 #define RETRY_LAST_MS 2000
@@ -47,6 +47,7 @@ struct backend {
     struct backend_host host;
     enum state state;
     bool has_session;
+    bool may_share; /* the daemon takes names of shares from this server */
     struct session session;
     struct event *readable, *writable, *retry, *patience;
     uint64_t retry_ms;
@@ -260,6 +261,7 @@ static int greet(struct backend *backend, const struct message *hello, struct fa
     if (r < 0)
         return r;
     backend_enter(backend, UP);
+    backend->may_share = json_is_true(json_object_get(hello->object, "shares"));
     backend->retry_ms = RETRY_FIRST_MS;
     (void)event_del(backend->patience);
     if (backend->host.greeted)
@@ -446,9 +448,11 @@ static int submit(struct backend *backend, struct feeder *feeder, const struct b
 {
     size_t i = free_place(backend);
     char head[SUBMIT_OVERHEAD];
-    int n = snprintf(head, sizeof(head),
-                     "{\"type\":\"submit\",\"id\":\"%s%zu.%u\",\"job\":", backend->ids, i,
-                     backend->places[i].serial + 1);
+    const char *share = backend->may_share ? backend->host.share : "";
+    int n = snprintf(
+        head, sizeof(head), "{\"type\":\"submit\",\"id\":\"%s%zu.%u\"%s%s%s,\"job\":", backend->ids,
+        i, backend->places[i].serial + 1, *share ? ",\"share\":\"" : "", share, *share ? "\"" : "");
+    assert(n > 0 && (size_t)n < sizeof(head));
     _cleanup_free_ char *text = malloc((size_t)n + job->length + 1);
     if (!text)
         return -ENOMEM;

@@ -8,7 +8,9 @@
  * request of one job does not stand behind the thousands of another. A job whose turn has not come
  * stays with its feeder. If the connection is lost, the backend calls `lost` for each job in
  * flight, and feeders that wait go on waiting for the daemon. After `patience_ms` without a daemon
- * it calls `unreachable` for them. */
+ * it calls `unreachable` for them.
+ *
+ * All its jobs are for one share: the daemon gives each share its own turns. */
 
 #include "questions.h"
 
@@ -45,6 +47,8 @@ struct backend_host {
     const char *socket; /* the daemon's, borrowed */
     uint64_t patience_ms;
     unsigned jobs_per_feeder;
+    const char *share; /* for whom the jobs are, as the daemon is told if it lets this server name
+                        * users of its own; "": nobody. Of the characters of a token's name */
     /* HELLO is the daemon's first message. May be NULL. */
     void (*greeted)(const struct message *hello, void *userdata);
     /* Cancels a job by the daemon's number of it, on another connection, which no job keeps the

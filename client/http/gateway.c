@@ -38,13 +38,14 @@ static bool cancel_job(uint64_t number, void *userdata)
     return backend_cancel(gateway->control, number);
 }
 
-static struct backend_host make_host(struct gateway *gateway)
+static struct backend_host make_host(struct gateway *gateway, const char *share)
 {
     return (struct backend_host){
         .base = gateway->base,
         .socket = gateway->settings->socket,
         .patience_ms = gateway->settings->daemon_time,
         .jobs_per_feeder = gateway->settings->jobs_per_connection,
+        .share = share,
         .greeted = on_greeted,
         .cancel = cancel_job,
         .userdata = gateway,
@@ -69,7 +70,7 @@ int gateway_init(struct gateway *gateway, struct event_base *base,
     gateway->wants_token = gateway->tokens.count > 0;
     TAILQ_INIT(&gateway->waiters);
     gateway->room = evtimer_new(base, on_room, gateway);
-    const struct backend_host host = make_host(gateway);
+    const struct backend_host host = make_host(gateway, "");
     int no_pace = pace_init(&gateway->pace, base);
     int r = load_languages(gateway, fault);
     if (r == 0 && (!gateway->room || no_pace < 0))
@@ -114,7 +115,7 @@ static struct share *find_share(struct gateway *gateway, const char *name)
 
 int gateway_share(struct gateway *gateway, const char *name, struct backend **ret)
 {
-    const struct backend_host host = make_host(gateway);
+    const struct backend_host host = make_host(gateway, name);
     struct share *share = find_share(gateway, name);
     int r = share ? 0 : -ENOMEM;
     if (r == 0 && !share->backend)

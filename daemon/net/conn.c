@@ -31,7 +31,7 @@ static void pump(struct conn *conn);
 static void settle_share(struct conn *conn)
 {
     bool is_whole = conn->is_parked || conn->turn.is_waiting;
-    receive_share_pause(&conn->share, is_whole || conn->is_choked, is_whole);
+    receive_share_pause(&conn->receiving, is_whole || conn->is_choked, is_whole);
 }
 
 /* The one function that moves CONN into and out of env->parked, and REQUEST with it: in from
@@ -83,7 +83,7 @@ static void enter(struct conn *conn, enum conn_state next)
     conn->state = next;
     if (was_served && !conn_is_served(conn)) {
         frame_turn_leave(&conn->turn);
-        receive_share_give_back(&conn->share);
+        receive_share_give_back(&conn->receiving);
         drop_parked(conn);
         if (conn->is_choked)
             leave_choked(conn);
@@ -280,7 +280,7 @@ static size_t next_frame(struct conn *conn, struct evbuffer *input)
     size_t arrived = evbuffer_get_length(input);
     if (arrived >= size)
         return size;
-    (void)receive_share_take(&conn->share, size, arrived);
+    (void)receive_share_take(&conn->receiving, size, arrived);
     return 0;
 }
 
@@ -294,7 +294,7 @@ static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool p
 {
     if (conn->state != CONN_OPEN)
         return;
-    bool wanted = evbuffer_get_length(input) > 0 && may_read(conn) && !conn->share.is_waiting;
+    bool wanted = evbuffer_get_length(input) > 0 && may_read(conn) && !conn->receiving.is_waiting;
     bool armed = event_pending(conn->timer, EV_TIMEOUT, NULL);
     if (!wanted || progressed)
         (void)event_del(conn->timer);
@@ -325,7 +325,7 @@ static bool handle_frame(struct conn *conn, struct evbuffer *input, size_t size)
     if (conn_is_served(conn))
         (void)evbuffer_drain(input, size);
     if (!conn->is_parked)
-        receive_share_give_back(&conn->share);
+        receive_share_give_back(&conn->receiving);
     frame_turn_spend(&conn->turn, size, began_ns);
     return true;
 }
@@ -348,7 +348,7 @@ static void pump(struct conn *conn)
     settle_frame_timer(conn, input, progressed);
     if (conn->state == CONN_HALF_CLOSED)
         settle_end_of_file(conn, input);
-    else if (conn->state == CONN_OPEN && (!may_read(conn) || conn->share.is_waiting))
+    else if (conn->state == CONN_OPEN && (!may_read(conn) || conn->receiving.is_waiting))
         (void)bufferevent_disable(conn->bev, EV_READ);
     else if (conn->state == CONN_OPEN && bufferevent_enable(conn->bev, EV_READ) < 0)
         refuse_unwatched(conn);
@@ -372,7 +372,7 @@ void conn_unpark(struct conn *conn)
                             conn->env->userdata);
     free_parked(&parked);
     if (!conn->is_parked) {
-        receive_share_give_back(&conn->share);
+        receive_share_give_back(&conn->receiving);
         pump(conn);
     }
 }
@@ -461,7 +461,7 @@ static void on_hangup(evutil_socket_t fd, short what, void *userdata)
 
 void conn_lose_share(struct receive_share *share)
 {
-    struct conn *conn = container_of(share, struct conn, share);
+    struct conn *conn = container_of(share, struct conn, receiving);
     if (conn->state == CONN_OPEN)
         refuse(conn, ERROR_BAD_REQUEST,
                "frame: incomplete, with %zu bytes received and no more in time, while others wait "
@@ -521,7 +521,7 @@ static int set_up_events(struct conn *conn, int fd)
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
     bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
     conn->turn.line = &conn->env->line;
-    receive_share_init(&conn->share, &conn->env->budget, conn->user, conn->bev);
+    receive_share_init(&conn->receiving, &conn->env->budget, conn->user, conn->bev);
     (void)bufferevent_set_max_single_read(conn->bev, SMALL_FRAME_MAX);
     return 0;
 }
@@ -545,7 +545,7 @@ int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret)
     if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &conn->peer, &length) < 0)
         r = -errno;
-    if (r == 0 && !(conn->user = users_join(&env->users, conn->peer.uid)))
+    if (r == 0 && !(conn->user = users_join(&env->users, conn->peer.uid, NULL)))
         r = -ENOMEM;
     if (r == 0) {
         queue_lane_init(&conn->lane, &conn->user->queue);
@@ -578,7 +578,7 @@ struct conn *conn_free(struct conn *conn)
     assert(TAILQ_EMPTY(&conn->jobs.list));
     assert(queue_lane_count(&conn->lane) == 0);
     frame_turn_leave(&conn->turn);
-    receive_share_give_back(&conn->share);
+    receive_share_give_back(&conn->receiving);
     drop_parked(conn);
     put_set_deinit(&conn->puts);
     outgoing_count(&conn->env->unsent, &conn->unsent, 0);

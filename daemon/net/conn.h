@@ -96,6 +96,8 @@ struct conn {
     uint64_t number; /* daemon-wide, from 1 */
     struct ucred peer;
     struct user *user; /* in env->users */
+    bool may_share;    /* it is a gateway's */
+    bool has_joined;   /* it has submitted, and so decided for which share */
     enum conn_state state;
     uint64_t frame_timeout_ms; /* these three: from env when the connection was made */
     size_t high_water;
@@ -112,8 +114,8 @@ struct conn {
     size_t unsent;             /* what it has of env->unsent */
     bool is_parked, is_choked; /* paused; and so it is while its share is waiting */
     struct parked_request parked;
-    struct receive_share share; /* of env->budget */
-    struct frame_turn turn;     /* in env->line */
+    struct receive_share receiving; /* of env->budget */
+    struct frame_turn turn;         /* in env->line */
     TAILQ_ENTRY(conn) of_parked, of_choked;
 
     /* For the supervisor. */
@@ -163,6 +165,10 @@ void conn_send(struct conn *conn, struct bytes *payload);
  * JOB_NO 0, as for reply_error(). */
 void conn_send_error(struct conn *conn, const struct bytes *id, uint64_t job_no,
                      enum error_code code, const char *message);
+
+/* Makes CONN one of the gateway's user SHARE; NULL: of none. To be called for each submit: the
+ * first one decides. 0; -EEXIST if that was for another; -ENOMEM. */
+int conn_join_share(struct conn *conn, const char *share);
 
 /* Keeps REQUEST (taken), decoded under SETTINGS (referenced), and pauses the connection until
  * conn_unpark(). For the `request` callback alone. */

@@ -4,6 +4,8 @@
 #include "proto/util.h"
 
 #include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
@@ -18,6 +20,18 @@ size_t peer_resolve_groups(char *const *names, size_t n, gid_t *ret_gids, size_t
             ret_gids[count++] = group->gr_gid;
     }
     return count;
+}
+
+bool peer_is_one_of(const struct ucred *peer, char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *end;
+        unsigned long uid = strtoul(names[i], &end, 10);
+        const struct passwd *account = *end ? getpwnam(names[i]) : NULL;
+        if (*end ? account && account->pw_uid == peer->uid : uid == peer->uid)
+            return true;
+    }
+    return false;
 }
 
 static bool contains(const gid_t *gids, size_t n, gid_t gid)

@@ -202,6 +202,14 @@ static void set_bytes(struct receive_share *share, size_t bytes)
     set_read_bound(share);
 }
 
+void receive_share_move(struct receive_share *share, struct user *user)
+{
+    assert(share->user->received >= share->bytes);
+    share->user->received -= share->bytes;
+    user->received += share->bytes;
+    share->user = user;
+}
+
 static void see(struct receive_share *share, size_t arrived)
 {
     share->seen = arrived;

@@ -79,6 +79,9 @@ void receive_share_init(struct receive_share *share, struct receive_budget *budg
  * BEV will be triggered to read from the event loop. */
 bool receive_share_take(struct receive_share *share, size_t size, size_t arrived);
 
+/* SHARE is another user's from now on, who outlives it. */
+void receive_share_move(struct receive_share *share, struct user *user);
+
 /* Notes whether SHARE's connection is not read from, which leaves the line then, and whether that
  * is for a frame that has arrived. */
 void receive_share_pause(struct receive_share *share, bool paused, bool is_whole);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Keeps, for each uid that is connected, what its connections share.
+/* Keeps, for each uid that is connected, what its connections have in common. A gateway, which
+ * submits for many users, is one user for each share that it names, and one more for what it
+ * submits without.
  *
  * Invariant: a user is in the table exactly while at least one of the user's connections is open.
  */
@@ -15,6 +17,7 @@
 
 struct user {
     uid_t uid;
+    char *share; /* NULL: none */
     size_t connections;
     struct queue_user queue;
     size_t received; /* bytes of the user's shares of the receive budget */
@@ -32,11 +35,12 @@ struct users {
 
 void users_init(struct users *users);
 
-/* Counts one more connection of UID. NULL when memory runs out. */
-struct user *users_join(struct users *users, uid_t uid);
+/* Counts one more connection of UID for SHARE; NULL: for none. NULL when memory runs out. */
+struct user *users_join(struct users *users, uid_t uid, const char *share);
 
 /* Counts one connection less; frees a user who has none left. Accepts and returns NULL. */
 struct user *user_leave(struct user *user);
 
-/* Whether UID may connect once more while FREE more connections are possible. */
+/* Whether UID may connect once more while FREE more connections are possible. Those that have named
+ * a share do not count: each of their users has its own part. */
 bool users_admit(const struct users *users, uid_t uid, size_t free);

@@ -69,11 +69,11 @@ static json_t *clients_json(const struct conn_list *conns, size_t *ret_total)
         if (total++ >= STATUS_CLIENTS_MAX)
             continue;
         (void)json_array_append_new(
-            list, json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client", (json_int_t)conn->number,
-                            "uid", (json_int_t)conn->peer.uid, "gid", (json_int_t)conn->peer.gid,
-                            "pid", (json_int_t)conn->peer.pid, "queued",
-                            (json_int_t)queue_lane_count(&conn->lane), "running",
-                            (json_int_t)job_set_running(&conn->jobs), "unsent_bytes",
+            list, json_pack("{s:I,s:I,s:I,s:I,s:s*,s:I,s:I,s:I,s:b}", "client",
+                            (json_int_t)conn->number, "uid", (json_int_t)conn->peer.uid, "gid",
+                            (json_int_t)conn->peer.gid, "pid", (json_int_t)conn->peer.pid, "share",
+                            conn->user->share, "queued", (json_int_t)queue_lane_count(&conn->lane),
+                            "running", (json_int_t)job_set_running(&conn->jobs), "unsent_bytes",
                             (json_int_t)conn_unsent(conn), "paused",
                             conn_is_parked(conn) || conn_is_choked(conn)));
     }

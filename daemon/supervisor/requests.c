@@ -29,6 +29,12 @@ static bool is_admin(const struct supervisor *supervisor, const struct conn *con
     return peer_is_admin(conn_fd(conn), &conn->peer, gids, n);
 }
 
+static bool is_gateway(const struct supervisor *supervisor, const struct conn *conn)
+{
+    const struct string_list *names = &supervisor->settings->config.gateway_users;
+    return peer_is_one_of(&conn->peer, names->item, names->count);
+}
+
 /* --- submit -------------------------------------------------------------------------------- */
 
 /* Whether the job has to run on a slot to be answered. */
@@ -112,9 +118,37 @@ static bool refuses_job(const struct supervisor *supervisor, const struct conn *
     return state_refuses_jobs(supervisor) && !goes_on;
 }
 
+/* Makes CONN one of the share that REQUEST names. False: it cannot be, and REQUEST was answered. */
+static bool join_share(struct conn *conn, const struct request *request)
+{
+    const char *share = request->share, *joined = conn->user->share;
+    char why[256];
+    int r = share && !conn->may_share ? -EPERM : conn_join_share(conn, share);
+    if (r == 0)
+        return true;
+    if (r == -EPERM)
+        (void)snprintf(why, sizeof(why), "share: uid %d is not among [daemon] gateway_users",
+                       (int)conn->peer.uid);
+    else if (r == -EEXIST)
+        (void)snprintf(why, sizeof(why),
+                       "share: the first job of this connection was for %s%s%s; use another "
+                       "connection for each share",
+                       joined ? "\"" : "no share", joined ? joined : "", joined ? "\"" : "");
+    else
+        (void)snprintf(why, sizeof(why), "out of memory");
+    conn_send_error(conn, &request->id, 0,
+                    r == -EPERM    ? ERROR_NOT_PERMITTED
+                    : r == -EEXIST ? ERROR_BAD_REQUEST
+                                   : ERROR_INTERNAL,
+                    why);
+    return false;
+}
+
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                           size_t size, struct settings *settings)
 {
+    if (!join_share(conn, request))
+        return;
     /* The decoded job may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
     struct fault fault = FAULT_NULL;
@@ -556,6 +590,7 @@ void requests_accept(int fd, void *userdata)
     }
     supervisor->last_conn_no++;
     state_add_conn(supervisor, conn);
+    hello.may_share = conn->may_share = is_gateway(supervisor, conn);
     if (reply_hello(&hello, &payload) == 0)
         conn_send(conn, &payload);
     else

@@ -101,6 +101,7 @@ def test_a_terminal_is_refused_with_the_reason(serve):
         ({"type": "input", "job_no": 3, "base64": "YQ=="}, "type: a fleet has no terminals"),
         ({"type": "resize", "job_no": 3, "rows": 1, "columns": 1}, "type: a fleet has no terminals"),
         ({"type": "reload"}, "type: a fleet has no configuration of its own"),
+        ({"type": "submit", "id": "s", "share": "a", "job": ECHO}, "share: a fleet has no gateways"),
         ({"type": "submit", "id": "s", "job": {**ECHO, "stream": True}}, "job.stream: a fleet passes no output on"),
         ({"type": "submit", "id": "s", "job": {"kind": "session", "session": 1, "argv": ["/bin/true"]}}, "job.kind: a fleet has no"),
     ],

@@ -63,8 +63,8 @@ def grown(size):
 
 
 # Of each line, and of each job as it is sent on, so many bytes less than the daemon's max_frame.
-FRAME, JOB_MAX = 64 << 10, (64 << 10) - 128
-TOO_LARGE = re.compile(r"the job has (\d+) bytes, and the daemon takes at most 65408")
+FRAME, JOB_MAX = 64 << 10, (64 << 10) - 256
+TOO_LARGE = re.compile(r"the job has (\d+) bytes, and the daemon takes at most 65280")
 
 
 @contextlib.contextmanager

@@ -146,6 +146,7 @@ static void assert_defaults(const struct config *config)
     assert_int_equal(config->slots, 0);
     assert_int_equal(config->max_clients, 2048);
     assert_list(&config->admin_groups, "");
+    assert_list(&config->gateway_users, "");
     assert_int_equal(config->grace_period_ms, 30000);
     assert_int_equal(config->log_level, CONFIG_LOG_INFO);
     assert_int_equal(config->log_format, CONFIG_LOG_AUTO);
@@ -282,6 +283,7 @@ static void test_every_key_is_set(void **state)
     assert_loads(
         f, "[daemon]\nuser=grader\nsocket = //run///x/a.sock/\nsocket_mode=600\nsocket_group=\n"
            "work_dir=/w\nslots=3\nmax_clients=7\nadmin_groups=adm  wheel\tops\n"
+           "gateway_users=rubricd-http  1000\n"
            "grace_period=1.5s\nlog_level=debug\n"
            "log_format=json\n"
            "[queue]\njobs=100\nbytes=1GiB\njobs_per_client=100\n"
@@ -312,6 +314,7 @@ static void test_every_key_is_set(void **state)
     assert_int_equal(c->slots, 3);
     assert_int_equal(c->max_clients, 7);
     assert_list(&c->admin_groups, "adm|wheel|ops");
+    assert_list(&c->gateway_users, "rubricd-http|1000");
     assert_int_equal(c->grace_period_ms, 1500);
     assert_int_equal(c->log_level, CONFIG_LOG_DEBUG);
     assert_int_equal(c->log_format, CONFIG_LOG_JSON);

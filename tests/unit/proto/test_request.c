@@ -34,6 +34,7 @@ static void accept(const char *text, struct request *ret)
 }
 
 #define SUBMIT(job) "{'type':'submit','id':'a','job':{" job "}}"
+#define SIXTEEN "0123456789abcdef"
 #define RUBRIC "'kind':'rubric','task_class':'t','case':{},'harness_output':{}"
 #define WITH(fields) SUBMIT(RUBRIC "," fields)
 #define CASE(fields) \
@@ -157,6 +158,15 @@ static void test_submit_fields(void **state)
         {"{'type':'submit','id':['a'],'job':{" RUBRIC "}}", "id: expected a string, got an array"},
         {"{'type':'submit','id':{},'job':{" RUBRIC "}}", "id: expected a string, got an object"},
         {"{'type':'submit','id':'','job':{" RUBRIC "}}", "id: expected 1 to 128 bytes, got 0"},
+        {"{'type':'submit','id':'a','share':'','job':{" RUBRIC "}}",
+         "share: expected 1 to 64 bytes, got 0"},
+        {"{'type':'submit','id':'a','share':'" SIXTEEN SIXTEEN SIXTEEN SIXTEEN "x','job':{" RUBRIC
+         "}}",
+         "share: expected 1 to 64 bytes, got 65"},
+        {"{'type':'submit','id':'a','share':'a\\u0000','job':{" RUBRIC "}}",
+         "share: contains a NUL character"},
+        {"{'type':'submit','id':'a','share':null,'job':{" RUBRIC "}}",
+         "share: expected a string, got null"},
         {"{'type':'submit','id':'a'}", "job: missing"},
         {"{'type':'submit','id':'a','job':null}", "job: expected an object, got null"},
         {"{'type':'submit','id':'a','job':[]}", "job: expected an object, got an array"},
@@ -320,6 +330,18 @@ static void test_unknown(void **state)
     };
     (void)state;
     refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+static void test_share_is_kept(void **state)
+{
+    _cleanup_request_ struct request named = REQUEST_NULL, none = REQUEST_NULL;
+    (void)state;
+    accept("{'type':'submit','id':'a','share':'" SIXTEEN SIXTEEN SIXTEEN SIXTEEN "','job':{" RUBRIC
+           "}}",
+           &named);
+    assert_string_equal(named.share, SIXTEEN SIXTEEN SIXTEEN SIXTEEN);
+    accept(WITH("'priority':0"), &none);
+    assert_null(none.share);
 }
 
 /* For optional fields null means absent. */
@@ -1067,6 +1089,7 @@ int main(void)
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_mistyped),
         cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_share_is_kept),
         cmocka_unit_test(test_null_is_absent),
         cmocka_unit_test(test_complete),
         cmocka_unit_test(test_input),

@@ -36,6 +36,7 @@ static void test_what_a_fleet_cannot_do(void **state)
                    "job.terminal: ");
     expect_refusal("{\"type\":\"submit\",\"job\":{\"kind\":\"sandbox\",\"stream\":true}}",
                    "job.stream: ");
+    expect_refusal("{\"type\":\"submit\",\"share\":\"a\",\"job\":{}}", "share: ");
     /* What is merely wrong is for the decoder. */
     expect_refusal("{\"type\":\"submit\",\"job\":{\"kind\":\"sandbox\",\"stream\":false}}", NULL);
     expect_refusal("{\"type\":\"submit\",\"job\":{\"kind\":\"rubric\",\"stream\":true}}", NULL);

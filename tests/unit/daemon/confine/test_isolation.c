@@ -312,9 +312,10 @@ static void change_roots(struct config *config)
     assert_int_equal(string_list_add(&config->allowed_roots, "/srv"), 0);
 }
 
-static void change_admin_groups(struct config *config)
+static void change_accounts(struct config *config)
 {
     assert_int_equal(string_list_add(&config->admin_groups, "wheel"), 0);
+    assert_int_equal(string_list_add(&config->gateway_users, "rubricd-http"), 0);
 }
 
 static void change_user(struct config *config)
@@ -371,7 +372,7 @@ static void test_digest_does_not_depend_on_the_service(void **state)
         change_numbers_of_the_daemon,
         change_queue_and_protocol,
         change_roots,
-        change_admin_groups,
+        change_accounts,
         change_require,
         change_user,
         change_without,

@@ -175,6 +175,26 @@ static void half_closed_ends_when_nothing_is_left(void **state)
     assert_int_equal(f->all.closed, 1);
 }
 
+/* The first job decides for whom the connection is. */
+static void joins_one_share(void **state)
+{
+    struct fixture *f = *state;
+    struct conn *first = f->all.conn[0], *second = f->all.conn[1], *third = f->all.conn[2];
+    struct user *before = first->user;
+    assert_int_equal(conn_join_share(first, "alice"), 0);
+    assert_int_equal(conn_join_share(first, "alice"), 0);
+    assert_int_equal(conn_join_share(first, "bob"), -EEXIST);
+    assert_int_equal(conn_join_share(first, NULL), -EEXIST);
+    assert_int_equal(conn_join_share(second, NULL), 0);
+    assert_int_equal(conn_join_share(second, "alice"), -EEXIST);
+    assert_int_equal(conn_join_share(third, "alice"), 0);
+    assert_ptr_equal(first->user, third->user);
+    assert_ptr_equal(first->lane.user, &third->user->queue);
+    assert_ptr_equal(second->user, before);
+    assert_int_equal(first->user->connections, 2);
+    assert_int_equal(before->connections, 1);
+}
+
 /* --- assertions ---------------------------------------------------------------------------- */
 
 static void park(struct conn *conn)
@@ -217,6 +237,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(leaves_the_line_when_its_client_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(is_gone_once_however_often_it_is_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(half_closed_ends_when_nothing_is_left, setup, teardown),
+        cmocka_unit_test_setup_teardown(joins_one_share, setup, teardown),
         cmocka_unit_test_setup_teardown(parking_is_asserted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_connection_with_jobs_is_not_freed, setup, teardown),
     };

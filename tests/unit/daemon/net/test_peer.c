@@ -26,6 +26,28 @@ static void test_own_user_is_admin(void **state)
     close_fd(fds[1]);
 }
 
+/* Accounts are named, or given by their number. */
+static void test_accounts(void **state)
+{
+    static const struct {
+        const char *name;
+        uid_t uid;
+        bool expected;
+    } cases[] = {
+        {"root", 0, true},      {"0", 0, true},  {"54321", STRANGER, true},     {"root", 1, false},
+        {"54321", 5432, false}, {"0", 1, false}, {"no-such-account", 0, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char first[] = "no-such-account", name[32];
+        char *names[] = {first, name};
+        const struct ucred peer = {.pid = 1, .uid = cases[i].uid};
+        (void)snprintf(name, sizeof(name), "%s", cases[i].name);
+        assert_int_equal(peer_is_one_of(&peer, names, 2), cases[i].expected);
+        assert_false(peer_is_one_of(&peer, names, 0));
+    }
+}
+
 /* By uid and primary group alone: there is no descriptor. */
 static void test_users_and_primary_groups(void **state)
 {
@@ -199,6 +221,7 @@ static void test_no_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_accounts),
         cmocka_unit_test(test_own_user_is_admin),
         cmocka_unit_test(test_users_and_primary_groups),
         SCENARIO(is_admin_by_any_of_its_groups),

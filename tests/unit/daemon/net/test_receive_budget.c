@@ -258,6 +258,21 @@ static void users_take_turns_as_guests(void **state)
     assert_ptr_equal(f->budget.guest, &f->share[2]);
 }
 
+/* What a connection has counts for its new user. */
+static void a_share_moves_to_another_user(void **state)
+{
+    struct fixture *f = *state;
+    (void)take_all(&f->share[0], 4 * STEP);
+    (void)take_all(&f->share[1], 2 * STEP);
+    size_t moved = f->share[0].bytes, stays = f->share[1].bytes;
+    assert_true(moved > 0 && stays > 0);
+    receive_share_move(&f->share[0], &f->users[1]);
+    assert_int_equal(f->users[0].received, stays);
+    assert_int_equal(f->users[1].received, moved);
+    receive_share_give_back(&f->share[0]);
+    assert_int_equal(f->users[1].received, 0);
+}
+
 static void nobody_loses_a_share_that_nobody_wants(void **state)
 {
     struct fixture *f = *state;
@@ -289,6 +304,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_stalls_loses_his_share, setup, teardown),
         cmocka_unit_test_setup_teardown(a_guest_that_takes_long_loses_its_share, setup, teardown),
         cmocka_unit_test_setup_teardown(users_take_turns_as_guests, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_share_moves_to_another_user, setup, teardown),
         cmocka_unit_test_setup_teardown(nobody_loses_a_share_that_nobody_wants, setup, teardown),
         cmocka_unit_test_setup_teardown(no_more_is_given_back_than_was_taken, setup, teardown),
     };

@@ -11,12 +11,12 @@ static void test_a_user_lives_as_long_as_his_connections(void **state)
     struct users users;
     (void)state;
     users_init(&users);
-    struct user *a = users_join(&users, 1), *b = users_join(&users, 1 + USER_BUCKETS);
+    struct user *a = users_join(&users, 1, NULL), *b = users_join(&users, 1 + USER_BUCKETS, NULL);
     assert_ptr_not_equal(a, b);
-    assert_ptr_equal(users_join(&users, 1), a);
+    assert_ptr_equal(users_join(&users, 1, NULL), a);
     assert_int_equal(a->connections, 2);
     assert_null(user_leave(a));
-    assert_ptr_equal(users_join(&users, 1), a);
+    assert_ptr_equal(users_join(&users, 1, NULL), a);
     (void)user_leave(a);
     (void)user_leave(a);
     (void)user_leave(b);
@@ -24,12 +24,39 @@ static void test_a_user_lives_as_long_as_his_connections(void **state)
         assert_true(LIST_EMPTY(&users.buckets[i]));
 }
 
+/* Each share of a uid is one more user, and what names none is another. */
+static void test_a_share_is_a_user(void **state)
+{
+    struct users users;
+    char name[] = "alice";
+    (void)state;
+    users_init(&users);
+    struct user *none = users_join(&users, 1, NULL), *alice = users_join(&users, 1, name),
+                *bob = users_join(&users, 1, "bob"), *other = users_join(&users, 2, "alice");
+    name[0] = 'A'; /* the table has a copy */
+    assert_ptr_equal(users_join(&users, 1, "alice"), alice);
+    assert_string_equal(alice->share, "alice");
+    assert_int_equal(alice->connections, 2);
+    assert_null(none->share);
+    assert_int_equal(none->connections, 1);
+    assert_ptr_not_equal(alice, bob);
+    assert_ptr_not_equal(alice, other);
+    /* Whether the uid may connect is decided before it has named a share. */
+    assert_true(users_admit(&users, 1, 1));
+    for (int i = 0; i < 3; i++)
+        (void)users_join(&users, 1, NULL);
+    assert_false(users_admit(&users, 1, 1));
+    for (size_t i = 0; i < USER_BUCKETS; i++)
+        while (!LIST_EMPTY(&users.buckets[i]))
+            (void)user_leave(LIST_FIRST(&users.buckets[i]));
+}
+
 /* Connects as UID until that is refused; returns how many connections that made. */
 static size_t connect_all(struct users *users, uid_t uid, size_t *free)
 {
     size_t count = 0;
     for (; users_admit(users, uid, *free); count++, (*free)--)
-        assert_non_null(users_join(users, uid));
+        assert_non_null(users_join(users, uid, NULL));
     return count;
 }
 
@@ -58,6 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_user_lives_as_long_as_his_connections),
+        cmocka_unit_test(test_a_share_is_a_user),
         cmocka_unit_test(test_shares_of_the_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The users of a gateway: which of them a connection is for. */
+#include "conn.h"
+
+#include <assert.h>
+#include <string.h>
+
+int conn_join_share(struct conn *conn, const char *share)
+{
+    const char *joined = conn->user->share;
+    if (conn->has_joined)
+        return (share && joined ? strcmp(share, joined) == 0 : share == joined) ? 0 : -EEXIST;
+    if (share) {
+        struct user *user = users_join(&conn->env->users, conn->peer.uid, share);
+        if (!user)
+            return -ENOMEM;
+        assert(queue_lane_count(&conn->lane) == 0 && !queue_lane_is_held(&conn->lane));
+        queue_lane_init(&conn->lane, &user->queue);
+        receive_share_move(&conn->receiving, user);
+        put_set_move(&conn->puts, &user->put);
+        (void)user_leave(conn->user);
+        conn->user = user;
+    }
+    conn->has_joined = true;
+    return 0;
+}
