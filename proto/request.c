@@ -19,6 +19,7 @@ void request_deinit(struct request *request)
 {
     bytes_deinit(&request->id);
     free(request->share);
+    request->share = NULL;
     request->job = job_spec_free(request->job);
     request->tests = program_tests_unref(request->tests);
     bytes_deinit(&request->text);
@@ -90,9 +91,12 @@ static int decode_id(const json_t *value, struct bytes *ret, struct fault *fault
     return job_copy_string(value, ret);
 }
 
+/* VALUE may be NULL: there is none. */
 static int decode_share(const json_t *value, char **ret, struct fault *fault)
 {
     size_t length = json_string_length(value);
+    if (!value)
+        return 0;
     if (length == 0 || length > REQUEST_SHARE_MAX)
         return fault_set(fault, "share: expected 1 to %d bytes, got %zu", REQUEST_SHARE_MAX,
                          length);
@@ -115,7 +119,7 @@ static int decode_submit(const json_t *message, const struct request_policy *pol
     int r = fields_decode(message, "", table, FIELDS, values, fault);
     if (r == 0)
         r = decode_id(values[ID], &request->id, fault);
-    if (r == 0 && values[SHARE])
+    if (r == 0)
         r = decode_share(values[SHARE], &request->share, fault);
     if (r == 0)
         r = decode_job(values[JOB], policy, places, &request->job, fault);
@@ -169,10 +173,11 @@ static int decode_put(const json_t *message, const struct request_policy *policy
                       const struct json_places *places, struct request *request,
                       struct fault *fault)
 {
-    enum { TYPE, ID, DIGEST, PART, PARTS, TESTS, FIELDS };
+    enum { TYPE, ID, SHARE, DIGEST, PART, PARTS, TESTS, FIELDS };
     static const struct field table[FIELDS] = {
         [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
         [ID] = {"id", FIELD_STRING, FIELD_OPTIONAL},
+        [SHARE] = {"share", FIELD_TEXT, FIELD_OPTIONAL},
         [DIGEST] = {"digest", FIELD_TEXT, FIELD_REQUIRED},
         [PART] = {"part", FIELD_INTEGER, FIELD_OPTIONAL},
         [PARTS] = {"parts", FIELD_INTEGER, FIELD_OPTIONAL},
@@ -182,6 +187,8 @@ static int decode_put(const json_t *message, const struct request_policy *policy
     int r = fields_decode(message, "", table, FIELDS, values, fault);
     if (r == 0 && values[ID])
         r = decode_id(values[ID], &request->id, fault);
+    if (r == 0)
+        r = decode_share(values[SHARE], &request->share, fault);
     if (r == 0)
         r = decode_part(values[PART], values[PARTS], request, fault);
     if (r == 0)
@@ -226,10 +233,11 @@ static int decode_cancel(const json_t *message, struct request *request, struct 
 static int decode_session_open(const json_t *message, const struct request_policy *policy,
                                struct request *request, struct fault *fault)
 {
-    enum { TYPE, ID, LIMITS, ENV, LEASE, IDLE, FIELDS };
+    enum { TYPE, ID, SHARE, LIMITS, ENV, LEASE, IDLE, FIELDS };
     static const struct field table[FIELDS] = {
         [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
         [ID] = {"id", FIELD_STRING, FIELD_REQUIRED},
+        [SHARE] = {"share", FIELD_TEXT, FIELD_OPTIONAL},
         [LIMITS] = {"limits", FIELD_OBJECT, FIELD_NULLABLE},
         [ENV] = {"env", FIELD_OBJECT, FIELD_NULLABLE},
         [LEASE] = {"lease", FIELD_NUMBER, FIELD_NULLABLE},
@@ -240,6 +248,8 @@ static int decode_session_open(const json_t *message, const struct request_polic
     const struct session_fields fields = {values[LIMITS], values[ENV], values[LEASE], values[IDLE]};
     if (r == 0)
         r = decode_id(values[ID], &request->id, fault);
+    if (r == 0)
+        r = decode_share(values[SHARE], &request->share, fault);
     return r < 0 ? r : session_wish_decode(&fields, policy, &request->wish, fault);
 }
 

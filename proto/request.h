@@ -36,7 +36,8 @@ struct request {
                                        * NULL if absent */
     uint64_t job_no;                  /* cancel; 0 if absent. input, resize */
     struct job_spec *job;             /* submit */
-    char *share;                      /* submit: for whom a gateway submits; NULL if absent */
+    char *share;                      /* submit, put, session_open: for whom a gateway asks; NULL
+                                       * if absent */
     struct program_tests *tests;      /* put; a reference */
     char digest[PROGRAM_DIGEST_SIZE]; /* put: of all the tests */
     unsigned part, parts;             /* put: which of how many parts `tests` is; 0: it is all */

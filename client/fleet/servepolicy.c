@@ -49,11 +49,9 @@ const char *servepolicy_refusal(const json_t *message)
     for (size_t i = 0; type && i < ARRAY_SIZE(refused); i++)
         if (strcmp(type, refused[i].type) == 0)
             return refused[i].why;
-    if (!type || strcmp(type, "submit") != 0)
-        return NULL;
     if (json_object_get(message, "share"))
         return "share: a fleet has no gateways";
-    if (!kind)
+    if (!type || strcmp(type, "submit") != 0 || !kind)
         return NULL;
     if (strcmp(kind, job_kind_name(JOB_SESSION)) == 0)
         return "job.kind: a fleet has no sessions: each job may run on another host";

@@ -22,15 +22,6 @@ static void drop(struct put_set *set, struct put *put)
     free(put);
 }
 
-void put_set_move(struct put_set *set, size_t *of_user)
-{
-    assert(!set->of_user || *set->of_user >= set->bytes);
-    if (set->of_user)
-        *set->of_user -= set->bytes;
-    *of_user += set->bytes;
-    set->of_user = of_user;
-}
-
 void put_set_deinit(struct put_set *set)
 {
     while (!TAILQ_EMPTY(&set->list))

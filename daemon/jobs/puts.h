@@ -44,9 +44,6 @@ struct put_bounds {
 
 void put_set_init(struct put_set *set);
 
-/* What is in SET counts for another user from now on: in *OF_USER, as in the bounds. */
-void put_set_move(struct put_set *set, size_t *of_user);
-
 /* Drops all of them. Jobs keep theirs. */
 void put_set_deinit(struct put_set *set);
 

@@ -73,6 +73,7 @@ void session_free(struct session *session)
     assert(!session->job);
     session->timer = consume_event(session->timer);
     bytes_deinit(&session->close_id);
+    free(session->share);
     session_wish_deinit(&session->wish);
     session->settings = settings_unref(session->settings);
     free(session);

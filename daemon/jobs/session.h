@@ -50,6 +50,7 @@ struct session {
     enum session_end end;      /* from ENDING on */
     struct conn *conn;         /* NULL: its client is gone */
     struct ucred peer;         /* the client */
+    char *share;               /* for which it was opened; owned; NULL: none */
     struct bytes close_id;     /* of the request that ends it; data NULL: none did */
     struct settings *settings; /* under which it was opened; a reference */
     struct session_wish wish;  /* owned */

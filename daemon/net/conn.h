@@ -97,7 +97,7 @@ struct conn {
     struct ucred peer;
     struct user *user; /* in env->users */
     bool may_share;    /* it is a gateway's */
-    bool has_joined;   /* it has submitted, and so decided for which share */
+    bool has_joined;   /* it has decided for which share it is */
     enum conn_state state;
     uint64_t frame_timeout_ms; /* these three: from env when the connection was made */
     size_t high_water;
@@ -125,6 +125,7 @@ struct conn {
     struct put_set puts; /* what it has put for them */
     size_t seen_unread;  /* what it had left unread when somebody looked */
     uint64_t seen_ns;    /* when that was first seen; 0: nobody has looked since it is choked */
+    uint64_t choked_ns;  /* when it was choked */
 };
 
 /* Makes *RET of FD, a connected stream socket, which is taken in every case. The connection reads
@@ -166,8 +167,8 @@ void conn_send(struct conn *conn, struct bytes *payload);
 void conn_send_error(struct conn *conn, const struct bytes *id, uint64_t job_no,
                      enum error_code code, const char *message);
 
-/* Makes CONN one of the gateway's user SHARE; NULL: of none. To be called for each submit: the
- * first one decides. 0; -EEXIST if that was for another; -ENOMEM. */
+/* Makes CONN one of the gateway's user SHARE; NULL: of none. To be called for each submit, put
+ * and session_open: the first one decides. 0; -EEXIST if that was for another; -ENOMEM. */
 int conn_join_share(struct conn *conn, const char *share);
 
 /* Keeps REQUEST (taken), decoded under SETTINGS (referenced), and pauses the connection until

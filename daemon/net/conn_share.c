@@ -3,21 +3,19 @@
 #include "conn.h"
 
 #include <assert.h>
-#include <string.h>
 
 int conn_join_share(struct conn *conn, const char *share)
 {
-    const char *joined = conn->user->share;
     if (conn->has_joined)
-        return (share && joined ? strcmp(share, joined) == 0 : share == joined) ? 0 : -EEXIST;
+        return user_has_share(conn->user, share) ? 0 : -EEXIST;
     if (share) {
         struct user *user = users_join(&conn->env->users, conn->peer.uid, share);
         if (!user)
             return -ENOMEM;
         assert(queue_lane_count(&conn->lane) == 0 && !queue_lane_is_held(&conn->lane));
+        assert(conn->puts.count == 0);
         queue_lane_init(&conn->lane, &user->queue);
         receive_share_move(&conn->receiving, user);
-        put_set_move(&conn->puts, &user->put);
         (void)user_leave(conn->user);
         conn->user = user;
     }

@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
@@ -27,8 +28,13 @@ bool peer_is_one_of(const struct ucred *peer, char *const *names, size_t n)
     for (size_t i = 0; i < n; i++) {
         char *end;
         unsigned long uid = strtoul(names[i], &end, 10);
-        const struct passwd *account = *end ? getpwnam(names[i]) : NULL;
-        if (*end ? account && account->pw_uid == peer->uid : uid == peer->uid)
+        if (*end == '\0' && uid == peer->uid)
+            return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool is_name = names[i][strspn(names[i], "0123456789")] != '\0';
+        const struct passwd *account = is_name ? getpwnam(names[i]) : NULL;
+        if (account && account->pw_uid == peer->uid)
             return true;
     }
     return false;

@@ -98,12 +98,11 @@ static bool is_fair(size_t have, size_t step, size_t room)
     return step <= room && (have + step) / SHARE_PER_FREE <= room - step;
 }
 
-/* How much more USER may have, by the same rule. What the guest has is beyond the budget. */
+/* How much more USER may have, by the same rule. */
 static size_t room_of(const struct receive_budget *budget, const struct user *user)
 {
-    const struct receive_share *guest = budget->guest;
-    size_t reserved = budget->reserved - (guest ? guest->bytes : 0);
-    size_t received = user->received - (guest && guest->user == user ? guest->bytes : 0);
+    size_t reserved = budget->reserved - budget->beyond;
+    size_t received = user->received - user->beyond;
     size_t free = budget->max > reserved ? budget->max - reserved : 0;
     size_t most = free - free / (SHARE_PER_FREE + 1), has = received / (SHARE_PER_FREE + 1);
     return most > has ? most - has : 0;
@@ -117,13 +116,13 @@ static bool has_room(const struct receive_share *share, size_t step)
 /* --- the line ------------------------------------------------------------------------------ */
 
 /* Returns who is to be the next guest: of those that wait, the oldest of the user who has least, so
- * that no number of connections keeps another user out. NULL: nobody waits. */
+ * that no number of connections keeps another user out. NULL: nobody may be it. */
 static const struct receive_share *next_guest(const struct receive_budget *budget)
 {
-    const struct receive_share *share, *next = TAILQ_FIRST(&budget->waiting);
+    const struct receive_share *share, *next = NULL;
     TAILQ_FOREACH(share, &budget->waiting, of_waiting)
     {
-        if (share->user->received < next->user->received)
+        if (share->user->beyond == 0 && (!next || share->user->received < next->user->received))
             next = share;
     }
     return next;
@@ -132,7 +131,7 @@ static const struct receive_share *next_guest(const struct receive_budget *budge
 static bool may_be_guest(const struct receive_share *share)
 {
     const struct receive_share *next = next_guest(share->budget);
-    return !share->budget->guest &&
+    return !share->budget->guest && share->user->beyond == 0 &&
            (!next || next == share || share->user->received < next->user->received);
 }
 
@@ -194,6 +193,10 @@ static void set_bytes(struct receive_share *share, size_t bytes)
     assert(budget->reserved >= share->bytes && share->user->received >= share->bytes);
     budget->reserved = budget->reserved - share->bytes + bytes;
     share->user->received = share->user->received - share->bytes + bytes;
+    if (share->is_beyond) {
+        budget->beyond = budget->beyond - share->bytes + bytes;
+        share->user->beyond = share->user->beyond - share->bytes + bytes;
+    }
     if (share->bytes == 0 && bytes > 0)
         TAILQ_INSERT_TAIL(&budget->holders, share, of_holders);
     else if (share->bytes > 0 && bytes == 0)
@@ -202,12 +205,29 @@ static void set_bytes(struct receive_share *share, size_t bytes)
     set_read_bound(share);
 }
 
+/* SHARE becomes the guest. What it has does not count for the budget from now on. */
+static void become_guest(struct receive_share *share)
+{
+    struct receive_budget *budget = share->budget;
+    assert(!budget->guest && !share->is_beyond);
+    budget->guest = share;
+    budget->guest_ns = clock_now_ns();
+    share->is_beyond = true;
+    budget->beyond += share->bytes;
+    share->user->beyond += share->bytes;
+}
+
 void receive_share_move(struct receive_share *share, struct user *user)
 {
-    assert(share->user->received >= share->bytes);
-    share->user->received -= share->bytes;
+    struct user *before = share->user;
+    size_t beyond = share->is_beyond ? share->bytes : 0;
+    assert(before->received >= share->bytes && before->beyond >= beyond);
+    before->received -= share->bytes;
+    before->beyond -= beyond;
     user->received += share->bytes;
+    user->beyond += beyond;
     share->user = user;
+    wake_waiting(share->budget); /* others of the user before may have room now */
 }
 
 static void see(struct receive_share *share, size_t arrived)
@@ -231,8 +251,7 @@ bool receive_share_take(struct receive_share *share, size_t size, size_t arrived
             offer_guest(budget);
             return false;
         }
-        budget->guest = share;
-        budget->guest_ns = clock_now_ns();
+        become_guest(share);
         step = size - bound;
     }
     set_bytes(share, share->bytes + step);
@@ -244,7 +263,8 @@ bool receive_share_take(struct receive_share *share, size_t size, size_t arrived
 
 void receive_share_pause(struct receive_share *share, bool paused, bool is_whole)
 {
-    bool was_waiting = share->is_waiting;
+    struct receive_budget *budget = share->budget;
+    bool was_waiting = share->is_waiting, makes_way = is_whole && budget->guest == share;
     share->is_whole = is_whole;
     share->is_paused = paused;
     if (!paused) {
@@ -252,8 +272,10 @@ void receive_share_pause(struct receive_share *share, bool paused, bool is_whole
         return;
     }
     set_waiting(share, false);
-    if (was_waiting)
-        wake_waiting(share->budget); /* it may have been about to become the guest */
+    if (makes_way)
+        budget->guest = NULL;
+    if (was_waiting || makes_way)
+        wake_waiting(budget); /* it may have been about to become the guest */
 }
 
 void receive_share_give_back(struct receive_share *share)
@@ -266,5 +288,6 @@ void receive_share_give_back(struct receive_share *share)
     if (share->budget->guest == share)
         share->budget->guest = NULL;
     set_bytes(share, 0);
+    share->is_beyond = false;
     wake_waiting(share->budget);
 }

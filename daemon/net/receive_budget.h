@@ -10,14 +10,17 @@
  *
  * If all frames waited for each other's memory, they would wait for ever. So one share at a time,
  * the guest, may receive its whole frame, even beyond the budget. The next guest is one of
- * those that wait, of the user who has received least. And while a share waits, those that send too
+ * those that wait, of the user who has received least. A guest whose frame is whole makes way for
+ * the next, but keeps its memory until the frame is handled, which may take as long as the user's
+ * jobs do. Until then that user gets no other guest: so at most one frame of each user is beyond
+ * the budget. And while a share waits, those that send too
  * little lose their shares, one after the other, and so does a guest that takes long: `lost` is
  * called for them.
  *
  * Invariants: `reserved` is the sum of all shares, and a user's `received` that of the user's
- * shares; a share is in `waiting` exactly while is_waiting, and in `holders` exactly while it has
- * bytes. The timer runs while somebody waits. If somebody waits and there is no guest, the next one
- * has been woken. */
+ * shares; `beyond` is, of both, what shares have that are or were the guest; a share is in
+ * `waiting` exactly while is_waiting, and in `holders` exactly while it has bytes. The timer runs
+ * while somebody waits. If somebody waits and there is no guest, the next one has been woken. */
 
 #include "users.h"
 
@@ -36,6 +39,7 @@ TAILQ_HEAD(receive_line, receive_share);
 struct receive_budget {
     size_t max;                  /* bytes */
     size_t reserved;             /* bytes */
+    size_t beyond;               /* bytes of it that do not count for max */
     struct receive_line waiting; /* oldest first */
     struct receive_line holders;
     struct receive_share *guest; /* NULL: none */
@@ -56,6 +60,7 @@ struct receive_share {
     size_t seen;             /* bytes that had arrived at seen_ns */
     uint64_t seen_ns;
     bool is_waiting;
+    bool is_beyond; /* it is or was the guest */
     bool is_paused; /* its connection is not read from */
     bool is_whole;  /* the frame has arrived */
     TAILQ_ENTRY(receive_share) of_waiting, of_holders;

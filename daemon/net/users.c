@@ -11,7 +11,7 @@ void users_init(struct users *users)
         LIST_INIT(&users->buckets[i]);
 }
 
-static bool has_share(const struct user *user, const char *share)
+bool user_has_share(const struct user *user, const char *share)
 {
     return share && user->share ? strcmp(user->share, share) == 0 : share == user->share;
 }
@@ -20,7 +20,7 @@ static struct user *find(const struct users *users, uid_t uid, const char *share
 {
     struct user *user;
     LIST_FOREACH(user, &users->buckets[uid % USER_BUCKETS], link)
-    if (user->uid == uid && has_share(user, share))
+    if (user->uid == uid && user_has_share(user, share))
         return user;
     return NULL;
 }
@@ -67,8 +67,25 @@ struct user *user_leave(struct user *user)
     return NULL;
 }
 
+/* All shares together. */
+static size_t count_all(const struct users *users, uid_t uid)
+{
+    const struct user *user;
+    size_t connections = 0;
+    LIST_FOREACH(user, &users->buckets[uid % USER_BUCKETS], link)
+    connections += user->uid == uid ? user->connections : 0;
+    return connections;
+}
+
 bool users_admit(const struct users *users, uid_t uid, size_t free)
 {
-    const struct user *user = find(users, uid, NULL);
-    return free > 0 && (!user || user->connections / USER_CONNECTIONS_PER_FREE < free);
+    return free > 0 && count_all(users, uid) / USER_CONNECTIONS_PER_FREE < free;
+}
+
+bool users_admit_share(const struct users *users, uid_t uid, const char *share, size_t free)
+{
+    const struct user *user = find(users, uid, share);
+    size_t has = count_all(users, uid), most = USER_CONNECTIONS_PER_FREE * free;
+    size_t left = most > has ? (most - has) / (USER_CONNECTIONS_PER_FREE + 1) : 0;
+    return !user || user->connections / USER_CONNECTIONS_PER_FREE <= left;
 }

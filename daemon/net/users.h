@@ -21,6 +21,7 @@ struct user {
     size_t connections;
     struct queue_user queue;
     size_t received; /* bytes of the user's shares of the receive budget */
+    size_t beyond;   /* bytes of it that are beyond that budget */
     size_t put;      /* bytes of the tests that the user's connections have put */
     LIST_ENTRY(user) link;
 };
@@ -41,6 +42,13 @@ struct user *users_join(struct users *users, uid_t uid, const char *share);
 /* Counts one connection less; frees a user who has none left. Accepts and returns NULL. */
 struct user *user_leave(struct user *user);
 
-/* Whether UID may connect once more while FREE more connections are possible. Those that have named
- * a share do not count: each of their users has its own part. */
+/* Whether USER is the one of its uid for SHARE; NULL: for none. */
+bool user_has_share(const struct user *user, const char *share);
+
+/* Whether UID may connect once more while FREE more connections are possible. All shares of a
+ * gateway count together. */
 bool users_admit(const struct users *users, uid_t uid, size_t free);
+
+/* Whether one of UID's connections may become one of SHARE while FREE more connections are
+ * possible: by the same rule, of those that UID may have. */
+bool users_admit_share(const struct users *users, uid_t uid, const char *share, size_t free);

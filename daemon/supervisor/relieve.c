@@ -9,34 +9,41 @@
 /* A client that has read nothing for so long is one that reads nothing. */
 #define READS_NOTHING_MS 1000
 
-/* Whether CONN, which is choked, has read nothing for a while. */
+/* Whether CONN, which is choked, has read nothing for a while. That it gets more is no reading. */
 static bool reads_nothing(struct conn *conn, uint64_t now_ns)
 {
     size_t unread = conn_unsent(conn);
-    if (conn->seen_ns == 0 || conn->seen_unread != unread) {
-        conn->seen_unread = unread;
+    if (conn->seen_ns == 0 || unread < conn->seen_unread)
         conn->seen_ns = now_ns;
-    }
+    conn->seen_unread = unread;
     return now_ns - conn->seen_ns >= READS_NOTHING_MS * NS_PER_MS;
 }
 
-/* Returns the one that leaves most unread, of those that read nothing. NULL: there is none, or it
- * leaves less than the mean: most of the memory is with clients that came a moment ago, and it
- * would be dropped in their place. */
-static struct conn *find_deafest(const struct conn_list *list)
+/* Returns the one that leaves most unread, of those that read nothing; NULL: there is none. Adds up
+ * in *RET_RECENT what those leave unread who have left so much for less time than it takes to be
+ * known as such. */
+static struct conn *find_deafest(const struct conn_list *choked, size_t *ret_recent)
 {
     uint64_t now_ns = clock_now_ns();
-    size_t choked = 0, all_unread = 0;
     struct conn *conn, *found = NULL;
-    TAILQ_FOREACH(conn, list, of_choked)
+    *ret_recent = 0;
+    TAILQ_FOREACH(conn, choked, of_choked)
     {
-        bool is_deaf = reads_nothing(conn, now_ns);
-        choked++;
-        all_unread += conn->seen_unread;
-        if (is_deaf && (!found || conn->seen_unread > found->seen_unread))
+        if (reads_nothing(conn, now_ns) && (!found || conn->seen_unread > found->seen_unread))
             found = conn;
+        if (now_ns - conn->choked_ns < READS_NOTHING_MS * NS_PER_MS)
+            *ret_recent += conn->seen_unread;
     }
-    return found && found->seen_unread >= all_unread / choked ? found : NULL;
+    return found;
+}
+
+/* Returns the one to be dismissed; NULL: none. Each of many new clients may get one large result
+ * before it is known to read nothing. Nobody else is dismissed for what these leave unread. */
+static struct conn *find_surplus(const struct conn_env *env)
+{
+    size_t most = 2 * outgoing_most(env->high_water), recent;
+    struct conn *deaf = env->unsent > most ? find_deafest(&env->choked, &recent) : NULL;
+    return deaf && env->unsent - recent > most ? deaf : NULL;
 }
 
 void relieve_memory(struct supervisor *supervisor)
@@ -45,8 +52,6 @@ void relieve_memory(struct supervisor *supervisor)
     struct conn *deaf;
     while (queue_is_overfull(&supervisor->queue) && !TAILQ_EMPTY(&env->choked))
         conn_dismiss_choked(TAILQ_FIRST(&env->choked), false);
-    /* Each of many new clients may get one large result before it is known to read nothing. */
-    while (env->unsent > 2 * outgoing_most(env->high_water) &&
-           (deaf = find_deafest(&env->choked)) != NULL)
+    while ((deaf = find_surplus(env)) != NULL)
         conn_dismiss_choked(deaf, true);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "requests.h"
 #include "dispatch.h"
+#include "gateways.h"
 #include "reload.h"
 #include "rubrics.h"
 #include "sessions.h"
@@ -27,12 +28,6 @@ static bool is_admin(const struct supervisor *supervisor, const struct conn *con
     const struct string_list *names = &supervisor->settings->config.admin_groups;
     size_t n = peer_resolve_groups(names->item, names->count, gids, ARRAY_SIZE(gids));
     return peer_is_admin(conn_fd(conn), &conn->peer, gids, n);
-}
-
-static bool is_gateway(const struct supervisor *supervisor, const struct conn *conn)
-{
-    const struct string_list *names = &supervisor->settings->config.gateway_users;
-    return peer_is_one_of(&conn->peer, names->item, names->count);
 }
 
 /* --- submit -------------------------------------------------------------------------------- */
@@ -118,37 +113,9 @@ static bool refuses_job(const struct supervisor *supervisor, const struct conn *
     return state_refuses_jobs(supervisor) && !goes_on;
 }
 
-/* Makes CONN one of the share that REQUEST names. False: it cannot be, and REQUEST was answered. */
-static bool join_share(struct conn *conn, const struct request *request)
-{
-    const char *share = request->share, *joined = conn->user->share;
-    char why[256];
-    int r = share && !conn->may_share ? -EPERM : conn_join_share(conn, share);
-    if (r == 0)
-        return true;
-    if (r == -EPERM)
-        (void)snprintf(why, sizeof(why), "share: uid %d is not among [daemon] gateway_users",
-                       (int)conn->peer.uid);
-    else if (r == -EEXIST)
-        (void)snprintf(why, sizeof(why),
-                       "share: the first job of this connection was for %s%s%s; use another "
-                       "connection for each share",
-                       joined ? "\"" : "no share", joined ? joined : "", joined ? "\"" : "");
-    else
-        (void)snprintf(why, sizeof(why), "out of memory");
-    conn_send_error(conn, &request->id, 0,
-                    r == -EPERM    ? ERROR_NOT_PERMITTED
-                    : r == -EEXIST ? ERROR_BAD_REQUEST
-                                   : ERROR_INTERNAL,
-                    why);
-    return false;
-}
-
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                           size_t size, struct settings *settings)
 {
-    if (!join_share(conn, request))
-        return;
     /* The decoded job may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
     struct fault fault = FAULT_NULL;
@@ -415,6 +382,8 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
                        struct settings *settings, void *userdata)
 {
     struct supervisor *supervisor = userdata;
+    if (!gateways_join(supervisor, conn, request))
+        return;
     switch (request->type) {
     case REQUEST_SUBMIT:
         handle_submit(supervisor, conn, request, size, settings);
@@ -498,6 +467,7 @@ static void on_choked(struct conn *conn, bool choked, void *userdata)
     assert(queue_lane_is_held(&conn->lane) != choked);
     queue_hold(&supervisor->queue, &conn->lane, choked);
     conn->seen_ns = 0;
+    conn->choked_ns = clock_now_ns();
     pause_output(conn, choked);
     /* A held lane makes room for others; a released one has jobs to dispatch. */
     event_active(supervisor->turn, 0, 0);
@@ -590,7 +560,7 @@ void requests_accept(int fd, void *userdata)
     }
     supervisor->last_conn_no++;
     state_add_conn(supervisor, conn);
-    hello.may_share = conn->may_share = is_gateway(supervisor, conn);
+    hello.may_share = conn->may_share = gateways_is_one(supervisor, &conn->peer);
     if (reply_hello(&hello, &payload) == 0)
         conn_send(conn, &payload);
     else

@@ -173,12 +173,13 @@ static void on_due(evutil_socket_t fd, short what, void *userdata)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-static unsigned count_of(const struct supervisor *supervisor, uid_t uid)
+/* Sessions that end may outlast the connections of their user. */
+static unsigned count_of(const struct supervisor *supervisor, const struct user *user)
 {
     unsigned count = 0;
     const struct session *session;
     TAILQ_FOREACH(session, &supervisor->sessions, link)
-    count += session->peer.uid == uid;
+    count += session->peer.uid == user->uid && user_has_share(user, session->share);
     return count;
 }
 
@@ -187,7 +188,7 @@ static bool may_open(const struct supervisor *supervisor, const struct conn *con
                      size_t size)
 {
     unsigned max = supervisor->settings->sessions, count = supervisor->session_count;
-    unsigned free = max > count ? max - count : 0, own = count_of(supervisor, conn->peer.uid);
+    unsigned free = max > count ? max - count : 0, own = count_of(supervisor, conn->user);
     if (free > 0 && own < USER_SESSIONS_PER_FREE * free)
         return true;
     (void)snprintf(text, size, "%u of %u sessions are open%s; close one, or try again later", count,
@@ -208,9 +209,11 @@ static int make(struct supervisor *supervisor, struct conn *conn, struct request
     session->wish = TAKE_STRUCT(request->wish, (struct session_wish){.env = NULL});
     session->opened_ns = session->idle_since_ns = clock_now_ns();
     session->timer = event_new(supervisor->base, -1, 0, on_due, supervisor);
-    int r = session->timer ? pool_open_session(&supervisor->pool, session->settings->confinement,
-                                               &session->slot)
-                           : -ENOMEM;
+    session->share = conn->user->share ? strdup(conn->user->share) : NULL;
+    bool has_all = session->timer && !session->share == !conn->user->share;
+    int r = has_all ? pool_open_session(&supervisor->pool, session->settings->confinement,
+                                        &session->slot)
+                    : -ENOMEM;
     if (r < 0) {
         session_free(session);
         return r;

@@ -29,6 +29,16 @@ enum phase {
     PHASE_STOPPING, /* no job is left; jails and connections end, then the event loop does */
 };
 
+#define GATEWAYS_KNOWN 64
+
+/* What was found out about an account a moment ago. */
+struct known_gateway {
+    uid_t uid;
+    uint64_t generation; /* of the settings; 0: nothing */
+    uint64_t asked_ns;
+    bool is_gateway;
+};
+
 struct supervisor {
     const struct config_source *source; /* NULL: the configuration cannot be reloaded */
     const char *version;
@@ -49,6 +59,7 @@ struct supervisor {
     struct queue queue;
     struct pool pool;
     struct conn_env conn_env;
+    struct known_gateway gateways[GATEWAYS_KNOWN]; /* by uid */
     struct stats stats;
 
     struct conn_list conns; /* every connection that is not freed yet */

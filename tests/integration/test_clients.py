@@ -182,6 +182,39 @@ def test_large_results_that_newcomers_leave_unread_are_bounded(start_daemon):
         wait_until(lambda: other.run(SUT)["type"] == "result" and unsent() < 2 * 64 * MIB, "the deaf ones are dropped")
 
 
+def test_one_that_reads_slowly_keeps_nobody_from_being_dropped(start_daemon):
+    """It leaves more than any other, and is not one that reads nothing."""
+    daemon = start_daemon("protocol.reply_timeout=3600s")
+    code = "import os\nfor i in range({}): os.write(1, bytes(65536))"
+    large, less = (
+        {"kind": "sandbox", "argv": [PYTHON, "-c", code.format(n)], "limits": {"output_bytes": 4 * MIB}} for n in (60, 50)
+    )
+    over = threading.Event()
+
+    def read_slowly(client):
+        while not over.wait(0.2):
+            client.sock.recv(100_000)
+
+    with daemon.connect() as other, daemon.connect() as slow, contextlib.ExitStack() as stack:
+        slow.submit("slow", large)
+        wait_until(lambda: paused(other) == 1, "the slow one is paused")
+        reader = in_background(read_slowly, slow)
+        try:
+            for i in range(14):
+                deaf = stack.enter_context(daemon.connect())
+                deaf.submit("x", less)
+                wait_until(lambda i=i: other.status()["counters"]["results"] == i + 2, "its result is there")
+            wait_until(
+                lambda: other.run(SUT) and sum(c["unsent_bytes"] for c in other.status()["clients"]) < 2 * 64 * MIB,
+                "some of the deaf ones are dropped",
+                60,
+            )
+            assert other.status()["clients_total"] < 16
+        finally:
+            over.set()
+            reader.join()
+
+
 @pytest.mark.skipif(SANITIZED, reason="the allocator of the sanitizers gives small blocks more memory")
 @pytest.mark.parametrize("at_once", [1, 100])
 def test_small_replies_that_wait_take_little_more_memory_than_bytes(start_daemon, at_once):

@@ -3,11 +3,13 @@
 has."""
 
 import contextlib
+import json
 import os
+import struct
 import time
 
 import pytest
-from conftest import PASSING, wait_until
+from conftest import DEADLINE, PASSING, PYTHON, wait_until
 from http_gateway import ALICE, BOB, ECHO, make_start, make_tokens  # noqa: F401  fixtures
 from test_clients import assert_answered, fill_room, large_frame
 from test_fleet_serve import digest_of
@@ -56,7 +58,7 @@ NAMES = [(first, then) for first in ("alice", None) for then in ("bob", "alice",
 
 
 @pytest.mark.parametrize(("first", "then"), NAMES)
-def test_the_first_job_decides_for_whom_a_connection_is(start_daemon, first, then):
+def test_what_comes_first_decides_for_whom_a_connection_is(start_daemon, first, then):
     """Another share, or none, is refused with the job that names it, and costs nothing else."""
     with start_daemon(GATEWAY).connect() as client:
         for share, id in ((first, "a"), (first, "b"), (then, "c"), (first, "d")):
@@ -67,7 +69,7 @@ def test_the_first_job_decides_for_whom_a_connection_is(start_daemon, first, the
         was = f'"{first}"' if first else "no share"
         assert (error["code"], error["message"]) == (
             "bad_request",
-            f"share: the first job of this connection was for {was}; use another connection for each share",
+            f"share: this connection is for {was}; use another one for each share",
         )
         assert client.recv_answer("d")["type"] == "result"
 
@@ -133,16 +135,143 @@ def test_large_frames_of_one_share_leave_memory_to_another(start_daemon):
         assert time.monotonic() < asked + 1
 
 
-def test_tests_that_are_put_count_for_the_share(start_daemon):
-    """They were put before the first job told for whom, so they go over to the share with it."""
-    tests = [{"input": "x" * 1000, "output": "y"}]
+PUT = [{"input": "x", "output": "y"}]
+FIRST = {
+    "put": {"type": "put", "digest": digest_of(PUT), "tests": PUT},
+    "session": {"type": "session_open"},
+}
+
+
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize(("share", "then"), [("alice", None), (None, "alice")])
+def test_tests_and_sessions_are_for_a_share_too(start_daemon, first, share, then):
     with start_daemon(GATEWAY).connect() as client:
-        client.send({"type": "put", "id": "p", "digest": digest_of(tests), "tests": tests})
-        assert client.recv()["type"] == "stored"
-        submit_for(client, "one", "a")
-        assert client.recv_answer("a")["type"] == "result"
-        client.send({"type": "put", "id": "q", "digest": digest_of(tests * 2), "tests": tests * 2})
-        assert client.recv()["tests"] == 2
+        for id, name in (("a", share), ("b", then)):
+            client.send({**FIRST[first], "id": id, **({"share": name} if name else {})})
+        assert client.recv()["type"] in ("stored", "session_opened")
+        error = client.recv()
+        assert (error["id"], error["code"]) == ("b", "bad_request")
+        assert error["message"].startswith("share: this connection is for ")
+
+
+@pytest.mark.parametrize("message", FIRST)
+def test_who_is_no_gateway_names_no_share_with_others(start_daemon, message):
+    with start_daemon().connect() as client:
+        client.send({**FIRST[message], "id": "a", "share": "alice"})
+        error = client.recv()
+        assert (error["id"], error["code"]) == ("a", "not_permitted")
+
+
+def test_tests_of_one_share_leave_memory_to_another(start_daemon):
+    """Its connections put as much as they can, each before its first job."""
+    daemon = start_daemon(GATEWAY, "program.put_bytes=1M", "program.put_bytes_per_client=1M")
+
+    def put(client, share, size):
+        tests = [{"input": "x" * size, "output": share}]
+        client.send({"type": "put", "share": share, "digest": digest_of(tests), "tests": tests})
+        return client.recv()["type"] == "stored"
+
+    with contextlib.ExitStack() as stack:
+        many = [stack.enter_context(daemon.connect()) for _ in range(12)]
+        one = stack.enter_context(daemon.connect())
+        sizes = (700_000, 400_000, 200_000, 100_000, 50_000, 20_000, 5000)
+        held = sum(next((size for size in sizes if put(client, "many", size)), 0) for client in many)
+        assert 500_000 < held < 800_000
+        assert put(one, "one", 100_000)
+
+
+def test_sessions_of_one_share_leave_some_to_another(start_daemon):
+    daemon = start_daemon(GATEWAY, "session.max=4", slots=4)
+    with daemon.connect() as many, daemon.connect() as one:
+        for n in range(4):
+            many.send({"type": "session_open", "id": f"{n}", "share": "many"})
+        answers = [many.recv() for _ in range(4)]
+        assert [answer["type"] for answer in answers] == ["session_opened"] * 3 + ["error"]
+        assert answers[3]["code"] == "too_many_sessions"
+        one.send({"type": "session_open", "id": "one", "share": "one"})
+        assert one.recv()["type"] == "session_opened"
+
+
+def test_connections_of_one_share_leave_some_to_others(start_daemon):
+    """All shares together may have 30 connections of these 40, and one of them three times as many as are left of
+    the 30."""
+    daemon = start_daemon(GATEWAY, "daemon.max_clients=40")
+    with contextlib.ExitStack() as stack:
+        count = 0
+        while True:
+            client = stack.enter_context(daemon.connect())
+            assert client.hello["type"] == "hello"
+            submit_for(client, "alice", "a")
+            answer = client.recv()
+            if answer["type"] == "bye":
+                break
+            assert answer["type"] == "result"
+            count += 1
+        assert answer["reason"] == "too_many_clients" and "of this share" in answer["message"]
+        assert 20 <= count <= 24
+        client = stack.enter_context(daemon.connect())
+        submit_for(client, "bob", "b")
+        assert client.recv_answer("b")["type"] == "result"
+        assert "refused (uid" in daemon.log() and "its share has as many" in daemon.log()
+
+
+def test_many_shares_leave_connections_to_others(start_daemon):
+    daemon = start_daemon(GATEWAY, "daemon.max_clients=40")
+    with contextlib.ExitStack() as stack:
+        hellos = []
+        for n in range(40):
+            client = stack.enter_context(daemon.connect())
+            hellos.append(client.hello["type"])
+            if hellos[-1] == "hello":
+                submit_for(client, f"share-{n}", "a")
+                assert client.recv_answer("a")["type"] == "result"
+        assert hellos.count("bye") >= 9
+
+
+def send_a_part(other, clients, size):
+    """Sends SIZE bytes of a frame of a million from each of CLIENTS, or as many as are taken."""
+    data = struct.pack(">I", 1_000_000) + b"x" * size
+    sent = dict.fromkeys(clients, 0)
+    progress = True
+    while progress:
+        progress = False
+        for client, n in sent.items():
+            client.sock.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                taken = client.sock.send(data[n : n + 50_000]) if n < len(data) else 0
+                sent[client] += taken
+                progress |= taken > 0
+        for _ in range(3):
+            other.ping()
+
+
+SLEEP = {"kind": "sandbox", "argv": [PYTHON, "-c", "import time; time.sleep(600)"], "limits": {"wall_clock": 300}}
+
+
+def test_a_large_frame_that_waits_for_its_users_jobs_delays_no_other_user(start_daemon):
+    """The largest frame that is received beyond the budget waits for room in the queue, for as long as its user's jobs
+    take, and further frames of that user for memory."""
+    daemon = start_daemon(GATEWAY, "protocol.receive_bytes=4M", "protocol.max_frame=1M",
+                          "protocol.frame_timeout=1h", "queue.jobs_per_client=2", slots=1)  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        many = [stack.enter_context(daemon.connect()) for _ in range(30)]
+        one, other = (stack.enter_context(daemon.connect()) for _ in range(2))
+        for client, share in [*((client, "many") for client in many), (one, "one")]:
+            submit_for(client, share, "first")
+            assert client.recv_answer("first")["type"] == "result"
+        for n in range(3):
+            submit_for(many[0], "many", f"sleeps-{n}", SLEEP)
+        wait_until(lambda: other.status()["queue"]["jobs"] == 2, "its connection has as many jobs as it may")
+        job = {**SLEEP, "stdin": "x" * 900_000}
+        parked = json.dumps({"type": "submit", "id": "parked", "share": "many", "job": job}).encode()
+        parked = len(parked).to_bytes(4, "big") + parked
+        send_a_part(other, many[1:6], 500_000)
+        many[0].send_bytes(parked)
+        send_a_part(other, many[6:], 900_000)
+        one.sock.settimeout(20)
+        frame = large_frame("large", 990_000).replace(b'"type": "submit"', b'"type":"submit","share":"one"')
+        one.send_bytes((len(frame) - 4).to_bytes(4, "big") + frame[4:])
+        assert_answered(one, "large")
 
 
 def test_a_frame_counts_for_the_share_that_it_names(start_daemon):

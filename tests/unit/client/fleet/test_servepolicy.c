@@ -37,6 +37,7 @@ static void test_what_a_fleet_cannot_do(void **state)
     expect_refusal("{\"type\":\"submit\",\"job\":{\"kind\":\"sandbox\",\"stream\":true}}",
                    "job.stream: ");
     expect_refusal("{\"type\":\"submit\",\"share\":\"a\",\"job\":{}}", "share: ");
+    expect_refusal("{\"type\":\"put\",\"share\":\"a\",\"tests\":[]}", "share: ");
     /* What is merely wrong is for the decoder. */
     expect_refusal("{\"type\":\"submit\",\"job\":{\"kind\":\"sandbox\",\"stream\":false}}", NULL);
     expect_refusal("{\"type\":\"submit\",\"job\":{\"kind\":\"rubric\",\"stream\":true}}", NULL);

@@ -59,28 +59,6 @@ static void refuse(struct put_set *set, size_t size, uint64_t per_client, uint64
     assert_int_equal(used, before);
 }
 
-/* What there was goes over with it, and what is put from then on. */
-static void test_a_set_becomes_another_users(void **state)
-{
-    struct put_set set, empty;
-    (void)state;
-    put_set_init(&set);
-    put_set_init(&empty);
-    put_set_move(&empty, &of_another);
-    keep(&set, "a", 100, 1000);
-    put_set_move(&set, &of_another);
-    assert_int_equal(of_one, 0);
-    assert_int_equal(of_another, 100);
-    user = &of_another;
-    keep(&set, "b", 200, 1000);
-    user = &of_one;
-    assert_int_equal(of_another, 300);
-    put_set_deinit(&set);
-    put_set_deinit(&empty);
-    assert_int_equal(of_another, 0);
-    assert_int_equal(used, 0);
-}
-
 static void test_find(void **state)
 {
     struct put_set set;
@@ -268,7 +246,6 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_set_becomes_another_users),
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_twice),
         cmocka_unit_test(test_room),

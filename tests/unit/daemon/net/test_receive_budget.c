@@ -173,6 +173,53 @@ static void one_that_leaves_the_line_wakes_the_next(void **state)
     assert_true(f->woken[2] > 0);
 }
 
+/* A frame that is whole may have to wait for as long as the jobs of its user take. Others do not
+ * wait for that. */
+static void a_guest_that_is_whole_makes_way(void **state)
+{
+    struct fixture *f = *state;
+    f->share[2].user = &f->users[1];
+    (void)take_all(&f->share[0], 1000 * STEP); /* the guest */
+    (void)take_all(&f->share[1], 1000 * STEP);
+    (void)take_all(&f->share[2], 1000 * STEP);
+    assert_true(f->share[1].is_waiting && f->share[2].is_waiting);
+    receive_share_pause(&f->share[0], true, true);
+    assert_null(f->budget.guest);
+    assert_int_equal(f->budget.beyond, f->share[0].bytes);
+    /* Its user has one frame beyond the budget already: the other user's is the next, though it
+     * came later. */
+    (void)event_base_loop(f->base, EVLOOP_NONBLOCK);
+    assert_true(f->woken[2] > 0);
+    assert_false(receive_share_take(&f->share[1], 1000 * STEP, bound(f->share[1].bytes)));
+    assert_int_equal(take_all(&f->share[2], 1000 * STEP), 1000 * STEP);
+    assert_ptr_equal(f->budget.guest, &f->share[2]);
+    receive_share_give_back(&f->share[2]);
+    (void)event_base_loop(f->base, EVLOOP_NONBLOCK);
+    assert_false(receive_share_take(&f->share[1], 1000 * STEP, bound(f->share[1].bytes)));
+    assert_null(f->budget.guest);
+    /* Once that frame is handled, it is the turn of the same user's next. */
+    f->woken[1] = 0;
+    receive_share_give_back(&f->share[0]);
+    (void)event_base_loop(f->base, EVLOOP_NONBLOCK);
+    assert_true(f->woken[1] > 0);
+    assert_int_equal(take_all(&f->share[1], 1000 * STEP), 1000 * STEP);
+    assert_int_equal(f->budget.beyond, f->share[1].bytes);
+}
+
+/* What the guest has moves with it. */
+static void a_guest_moves_to_another_user(void **state)
+{
+    struct fixture *f = *state;
+    (void)take_all(&f->share[0], 1000 * STEP);
+    assert_ptr_equal(f->budget.guest, &f->share[0]);
+    receive_share_move(&f->share[0], &f->users[1]);
+    assert_int_equal(f->users[0].beyond, 0);
+    assert_int_equal(f->users[1].beyond, f->share[0].bytes);
+    receive_share_give_back(&f->share[0]);
+    assert_int_equal(f->users[1].beyond, 0);
+    assert_int_equal(f->budget.beyond, 0);
+}
+
 /* One that was woken as the next guest finds room instead. If it then has to wait behind the
  * others, they must not wait for each other. */
 static void the_place_of_the_guest_does_not_stay_empty(void **state)
@@ -211,14 +258,13 @@ static void who_stalls_loses_his_share(void **state)
 {
     struct fixture *f = *state;
     receive_budget_bound(&f->budget, 100 * STEP, 20);
-    (void)take_all(&f->share[0], 4 * STEP);    /* has enough, and sends no more */
-    (void)take_all(&f->share[1], 1000 * STEP); /* the guest */
-    (void)take_all(&f->share[2], 1000 * STEP); /* waits */
-    receive_share_pause(&f->share[1], true, true);
-    expect_lost(f, &f->share[0]);
+    (void)take_all(&f->share[0], 4 * STEP);         /* has enough, and sends no more */
+    (void)take_all(&f->share[1], 1000 * STEP);      /* the guest */
+    (void)take_all(&f->share[2], 1000 * STEP);      /* waits */
+    receive_share_pause(&f->share[1], true, false); /* a guest that does not read */
+    expect_lost(f, &f->share[0]);                   /* it has sent nothing for longer */
     receive_share_give_back(&f->share[0]);
     f->lost = NULL;
-    receive_share_pause(&f->share[1], true, false); /* a guest that does not read */
     expect_lost(f, &f->share[1]);
 }
 
@@ -299,6 +345,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(there_is_one_guest, setup, teardown),
         cmocka_unit_test_setup_teardown(there_is_room_for_the_next, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_leaves_the_line_wakes_the_next, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_guest_that_is_whole_makes_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_guest_moves_to_another_user, setup, teardown),
         cmocka_unit_test_setup_teardown(the_place_of_the_guest_does_not_stay_empty, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_stalls_loses_his_share, setup, teardown),

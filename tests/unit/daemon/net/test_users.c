@@ -41,11 +41,31 @@ static void test_a_share_is_a_user(void **state)
     assert_int_equal(none->connections, 1);
     assert_ptr_not_equal(alice, bob);
     assert_ptr_not_equal(alice, other);
-    /* Whether the uid may connect is decided before it has named a share. */
-    assert_true(users_admit(&users, 1, 1));
+    for (size_t i = 0; i < USER_BUCKETS; i++)
+        while (!LIST_EMPTY(&users.buckets[i]))
+            (void)user_leave(LIST_FIRST(&users.buckets[i]));
+}
+
+/* A gateway has as many connections as any user, and of these a share leaves some to the others. */
+static void test_connections_of_shares(void **state)
+{
+    struct users users;
+    (void)state;
+    users_init(&users);
+    for (int i = 0; i < 6; i++)
+        assert_non_null(users_join(&users, 1, i % 2 ? "alice" : "bob"));
+    assert_true(users_admit(&users, 1, 3));
+    assert_false(users_admit(&users, 1, 2));
+    assert_true(users_admit(&users, 2, 1));
+    assert_false(users_admit(&users, 2, 0));
+    /* With 4 more it may have 7: 1 is left of these, and one of three connections leaves that. */
+    assert_true(users_admit_share(&users, 1, "alice", 4));
+    assert_false(users_admit_share(&users, 1, "alice", 3));
+    assert_true(users_admit_share(&users, 1, "carol", 0));
     for (int i = 0; i < 3; i++)
-        (void)users_join(&users, 1, NULL);
-    assert_false(users_admit(&users, 1, 1));
+        assert_non_null(users_join(&users, 1, "alice"));
+    assert_false(users_admit_share(&users, 1, "alice", 5));
+    assert_true(users_admit_share(&users, 1, "alice", 6));
     for (size_t i = 0; i < USER_BUCKETS; i++)
         while (!LIST_EMPTY(&users.buckets[i]))
             (void)user_leave(LIST_FIRST(&users.buckets[i]));
@@ -86,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_user_lives_as_long_as_his_connections),
         cmocka_unit_test(test_a_share_is_a_user),
+        cmocka_unit_test(test_connections_of_shares),
         cmocka_unit_test(test_shares_of_the_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
