@@ -198,6 +198,7 @@ class Link(stand_ins.Makers):
         try:
             self.send(self.write(("?", None, "end", None, (), ())))
         except OSError:  # it has ended itself
+            self.lost = ""  # nobody asks it to rest any more
             raise Lost from None
 
     def confirm(self, data):

@@ -68,6 +68,15 @@ def test_code_that_is_gone_when_the_judge_would_end_it(referee):
     assert (found["verdict"], found["detail"]) == ("error", "it exited with status 3 from inside"), found
 
 
+def test_code_that_is_gone_a_moment_before_its_status_is_known(referee):
+    """Nor is it asked anything while the judge waits for that. The moment is short: one try in fifteen meets it."""
+    target = "import select\nassert f() == 1\nwire = select.poll()\nwire.register(4, 0)\nassert wire.poll(20000)"
+    for n in range(60):
+        code = f"import os, threading\ndef f():\n    threading.Timer({n % 12 * 0.002}, os._exit, (3,)).start()\n    return 1"
+        found = referee.judge({"code": code, "targets": [target]})
+        assert (found["verdict"], found["detail"]) == ("error", "it exited with status 3 from inside"), found
+
+
 @pytest.mark.parametrize("before", ["", "import threading\n"], ids=["simple", "confirmed"])
 def test_recursion_is_as_deep_as_in_a_script(referee, before):
     """Nearly: a script has levels for f(998). One process of the referee has fewer, so this is no feature."""
