@@ -10,7 +10,7 @@ import time
 
 import pytest
 from conftest import DEADLINE, PASSING, PYTHON, wait_until
-from http_gateway import ALICE, BOB, ECHO, make_start, make_tokens  # noqa: F401  fixtures
+from http_gateway import ALICE, BOB, ECHO, Gateway, make_start, make_tokens, need_gateway  # noqa: F401  fixtures
 from test_clients import assert_answered, fill_room, large_frame
 from test_fleet_serve import digest_of
 from test_queue import SUT, TIMED, answers, client_of, hold_slots, newest, numbered, serving_order
@@ -20,6 +20,12 @@ GATEWAY = f"daemon.gateway_users=no-such-account {os.geteuid()}"
 
 def submit_for(client, share, id, job=SUT):
     client.send({"type": "submit", "id": id, "share": share, "job": job})
+
+
+def large_frame_for(share, id, size):
+    """Returns a frame of about SIZE bytes, as large_frame() does, that names SHARE."""
+    payload = large_frame(id, size)[4:].replace(b'"type": "submit"', b'"type": "submit", "share": "%b"' % share.encode())
+    return len(payload).to_bytes(4, "big") + payload
 
 
 def test_hello_tells_a_gateway_that_it_is_one(start_daemon):
@@ -129,8 +135,7 @@ def test_large_frames_of_one_share_leave_memory_to_another(start_daemon):
         fill_room(daemon, clients=many)
         one.sock.settimeout(10)
         asked = time.monotonic()
-        frame = large_frame("large", 500_000).replace(b'"type": "submit"', b'"type":"submit","share":"one"')
-        one.send_bytes((len(frame) - 4).to_bytes(4, "big") + frame[4:])
+        one.send_bytes(large_frame_for("one", "large", 500_000))
         assert_answered(one, "large")
         assert time.monotonic() < asked + 1
 
@@ -144,7 +149,7 @@ FIRST = {
 
 @pytest.mark.parametrize("first", FIRST)
 @pytest.mark.parametrize(("share", "then"), [("alice", None), (None, "alice")])
-def test_tests_and_sessions_are_for_a_share_too(start_daemon, first, share, then):
+def test_what_decides_may_put_tests_or_open_a_session(start_daemon, first, share, then):
     with start_daemon(GATEWAY).connect() as client:
         for id, name in (("a", share), ("b", then)):
             client.send({**FIRST[first], "id": id, **({"share": name} if name else {})})
@@ -269,8 +274,7 @@ def test_a_large_frame_that_waits_for_its_users_jobs_delays_no_other_user(start_
         many[0].send_bytes(parked)
         send_a_part(other, many[6:], 900_000)
         one.sock.settimeout(20)
-        frame = large_frame("large", 990_000).replace(b'"type": "submit"', b'"type":"submit","share":"one"')
-        one.send_bytes((len(frame) - 4).to_bytes(4, "big") + frame[4:])
+        one.send_bytes(large_frame_for("one", "large", 990_000))
         assert_answered(one, "large")
 
 
@@ -279,8 +283,7 @@ def test_a_frame_counts_for_the_share_that_it_names(start_daemon):
     daemon = start_daemon(GATEWAY)
     with daemon.connect() as client, daemon.connect() as other:
         for n, who in enumerate((client, other)):
-            frame = large_frame(f"large-{n}", 900_000).replace(b'"type": "submit"', b'"type":"submit","share":"one"')
-            who.send_bytes((len(frame) - 4).to_bytes(4, "big") + frame[4:])
+            who.send_bytes(large_frame_for("one", f"large-{n}", 900_000))
             assert_answered(who, f"large-{n}")
         assert daemon.process.poll() is None, daemon.log()
 
@@ -288,8 +291,6 @@ def test_a_frame_counts_for_the_share_that_it_names(start_daemon):
 @pytest.mark.parametrize("gateway_users", [True, False], ids=["gateway", "any client"])
 def test_each_token_of_rubricd_http_is_a_share(start_daemon, tmp_path, tokens, gateway_users):
     """If the daemon lets it; otherwise it submits without."""
-    from http_gateway import Gateway, need_gateway
-
     need_gateway()
     daemon = start_daemon(*([GATEWAY] if gateway_users else []))
     gateway = Gateway(tmp_path, daemon.socket, f"tokens={tokens}")
