@@ -17,6 +17,7 @@ from conftest import BENCH, DEADLINE, RUBRICCTL, Client, Closed, open_up, says_h
 from fleet_hosts import FLEET, echo, need_fleet, outputs, read_until, shell, write_jobs
 from fleet_serve import Serve, consumers, make_fleet, make_serve, queue_depth  # noqa: F401  fixtures
 from processes import is_alive
+from test_program import digest_of
 
 pytestmark = pytest.mark.cold
 
@@ -457,13 +458,6 @@ def test_a_frame_that_is_too_large(serve):
 def program(tests):
     code = "print(int(input()) + 1)"
     return {"kind": "program", "language": "python", "code": code, "tests": tests, "limits": {"wall_clock": 60}}
-
-
-def digest_of(tests):
-    import hashlib
-
-    text = json.dumps(tests, separators=(",", ":"))
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_tests_that_are_put(serve):

@@ -443,9 +443,13 @@ def test_the_time_of_a_compiler_is_limited(start_daemon, tmp_path):
 # Tests that were put
 
 
-def put(client, tests, id="put"):
+def digest_of(tests):
     text = json.dumps(tests, separators=(",", ":"))
-    digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def put(client, tests, id="put"):
+    text, digest = json.dumps(tests, separators=(",", ":")), digest_of(tests)
     client.send_frame(f'{{"type":"put","id":"{id}","digest":"{digest}","tests":{text}}}'.encode())
     return digest, client.recv()
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import DEADLINE, PASSING, PYTHON, wait_until
 from http_gateway import ALICE, BOB, ECHO, Gateway, make_start, make_tokens, need_gateway  # noqa: F401  fixtures
 from test_clients import assert_answered, fill_room, large_frame
-from test_fleet_serve import digest_of
+from test_program import digest_of
 from test_queue import SUT, TIMED, answers, client_of, hold_slots, newest, numbered, serving_order
 
 GATEWAY = f"daemon.gateway_users=no-such-account {os.geteuid()}"
