@@ -91,7 +91,7 @@ static int decode_id(const json_t *value, struct bytes *ret, struct fault *fault
     return job_copy_string(value, ret);
 }
 
-/* VALUE may be NULL: there is none. */
+/* Copies the name of a share. Leaves *RET alone if VALUE is NULL, because there is none. */
 static int decode_share(const json_t *value, char **ret, struct fault *fault)
 {
     size_t length = json_string_length(value);

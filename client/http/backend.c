@@ -47,7 +47,6 @@ struct backend {
     struct backend_host host;
     enum state state;
     bool has_session;
-    bool may_share; /* the daemon takes names of shares from this server */
     struct session session;
     struct event *readable, *writable, *retry, *patience;
     uint64_t retry_ms;
@@ -261,7 +260,6 @@ static int greet(struct backend *backend, const struct message *hello, struct fa
     if (r < 0)
         return r;
     backend_enter(backend, UP);
-    backend->may_share = json_is_true(json_object_get(hello->object, "shares"));
     backend->retry_ms = RETRY_FIRST_MS;
     (void)event_del(backend->patience);
     if (backend->host.greeted)
@@ -448,7 +446,7 @@ static int submit(struct backend *backend, struct feeder *feeder, const struct b
 {
     size_t i = free_place(backend);
     char head[SUBMIT_OVERHEAD];
-    const char *share = backend->may_share ? backend->host.share : "";
+    const char *share = backend->session.may_share ? backend->host.share : "";
     int n = snprintf(
         head, sizeof(head), "{\"type\":\"submit\",\"id\":\"%s%zu.%u\"%s%s%s,\"job\":", backend->ids,
         i, backend->places[i].serial + 1, *share ? ",\"share\":\"" : "", share, *share ? "\"" : "");

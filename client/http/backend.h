@@ -47,8 +47,8 @@ struct backend_host {
     const char *socket; /* the daemon's, borrowed */
     uint64_t patience_ms;
     unsigned jobs_per_feeder;
-    const char *share; /* for whom the jobs are, as the daemon is told if it lets this server name
-                        * users of its own; "": nobody. Of the characters of a token's name */
+    const char *share; /* names the user whose jobs these are, in characters of a token's name; ""
+                        * for none. The backend tells the daemon, if that takes such names */
     /* HELLO is the daemon's first message. May be NULL. */
     void (*greeted)(const struct message *hello, void *userdata);
     /* Cancels a job by the daemon's number of it, on another connection, which no job keeps the

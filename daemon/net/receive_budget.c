@@ -26,8 +26,7 @@ static void set_read_bound(const struct receive_share *share)
 static bool guest_is_late(const struct receive_budget *budget, uint64_t now)
 {
     const struct receive_share *guest = budget->guest;
-    return guest && !guest->is_whole &&
-           now - budget->guest_ns >= GUEST_STALLS * budget->stall_ms * NS_PER_MS;
+    return guest && now - budget->guest_ns >= GUEST_STALLS * budget->stall_ms * NS_PER_MS;
 }
 
 /* Returns the one that has sent too little for the longest time; NULL if all send. */
@@ -39,8 +38,8 @@ static struct receive_share *find_stalled(const struct receive_budget *budget)
         return budget->guest;
     TAILQ_FOREACH(share, &budget->holders, of_holders)
     {
-        /* Of the guest, nothing but a whole frame is an excuse. */
-        bool is_excused = share->is_whole || (share->is_paused && share != budget->guest);
+        /* Of the guest, nothing is an excuse. */
+        bool is_excused = share->is_paused && share != budget->guest;
         if (!share->is_waiting && !is_excused &&
             now - share->seen_ns >= budget->stall_ms * NS_PER_MS &&
             (!found || share->seen_ns < found->seen_ns))
@@ -152,8 +151,8 @@ static void wake_waiting(const struct receive_budget *budget)
     }
 }
 
-/* Wakes the next guest if there is none. A share that was woken as the next guest may find room
- * instead, and nobody else would then be woken while it goes on. */
+/* Wakes the next guest if there is none. Who was woken as such may find room instead, and would
+ * then wake nobody while it goes on. */
 static void offer_guest(const struct receive_budget *budget)
 {
     const struct receive_share *next = budget->guest ? NULL : next_guest(budget);
@@ -205,7 +204,7 @@ static void set_bytes(struct receive_share *share, size_t bytes)
     set_read_bound(share);
 }
 
-/* SHARE becomes the guest. What it has does not count for the budget from now on. */
+/* Makes SHARE the guest. The budget does not count what it has from now on. */
 static void become_guest(struct receive_share *share)
 {
     struct receive_budget *budget = share->budget;
@@ -265,7 +264,6 @@ void receive_share_pause(struct receive_share *share, bool paused, bool is_whole
 {
     struct receive_budget *budget = share->budget;
     bool was_waiting = share->is_waiting, makes_way = is_whole && budget->guest == share;
-    share->is_whole = is_whole;
     share->is_paused = paused;
     if (!paused) {
         share->seen_ns = clock_now_ns();
@@ -275,7 +273,7 @@ void receive_share_pause(struct receive_share *share, bool paused, bool is_whole
     if (makes_way)
         budget->guest = NULL;
     if (was_waiting || makes_way)
-        wake_waiting(budget); /* it may have been about to become the guest */
+        wake_waiting(budget); /* it was the guest, or may have been about to become it */
 }
 
 void receive_share_give_back(struct receive_share *share)

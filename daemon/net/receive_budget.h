@@ -13,9 +13,8 @@
  * those that wait, of the user who has received least. A guest whose frame is whole makes way for
  * the next, but keeps its memory until the frame is handled, which may take as long as the user's
  * jobs do. Until then that user gets no other guest: so at most one frame of each user is beyond
- * the budget. And while a share waits, those that send too
- * little lose their shares, one after the other, and so does a guest that takes long: `lost` is
- * called for them.
+ * the budget. And while a share waits, those that send too little lose their shares, one after the
+ * other, and so does a guest that takes long: `lost` is called for them.
  *
  * Invariants: `reserved` is the sum of all shares, and a user's `received` that of the user's
  * shares; `beyond` is, of both, what shares have that are or were the guest; a share is in
@@ -62,7 +61,6 @@ struct receive_share {
     bool is_waiting;
     bool is_beyond; /* it is or was the guest */
     bool is_paused; /* its connection is not read from */
-    bool is_whole;  /* the frame has arrived */
     TAILQ_ENTRY(receive_share) of_waiting, of_holders;
 };
 
@@ -84,7 +82,7 @@ void receive_share_init(struct receive_share *share, struct receive_budget *budg
  * BEV will be triggered to read from the event loop. */
 bool receive_share_take(struct receive_share *share, size_t size, size_t arrived);
 
-/* SHARE is another user's from now on, who outlives it. */
+/* Gives SHARE, with what it has, to USER, who outlives it. */
 void receive_share_move(struct receive_share *share, struct user *user);
 
 /* Notes whether SHARE's connection is not read from, which leaves the line then, and whether that

@@ -50,8 +50,7 @@ static enum error_code explain(const struct conn *conn, int r, char *text, size_
  * connected already. False: CONN was turned away. */
 static bool has_room(struct supervisor *supervisor, struct conn *conn, const char *share)
 {
-    size_t max = supervisor->settings->config.max_clients, count = supervisor->conn_count;
-    size_t free = max > count ? max - count : 0;
+    size_t free = state_free_connections(supervisor);
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
     if (users_admit_share(&supervisor->conn_env.users, conn->peer.uid, share, free))
         return true;

@@ -523,8 +523,7 @@ static void refuse_client(int fd)
 /* Says in the log why not. */
 static bool may_connect(struct supervisor *supervisor, int fd)
 {
-    size_t max = supervisor->settings->config.max_clients, count = supervisor->conn_count;
-    size_t free = max > count ? max - count : 0;
+    size_t count = supervisor->conn_count, free = state_free_connections(supervisor);
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t length = sizeof(peer);
     (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);

@@ -2,6 +2,7 @@
 """Shared by the benchmarks: a daemon of their own, a batch through its socket, and the loops that drive the
 daemon or serve as its baseline."""
 
+import functools
 import json
 import os
 import pwd
@@ -49,6 +50,7 @@ class NotMeasured(Exception):
     """A benchmark's precondition is not met; the text says which one."""
 
 
+@functools.cache
 def knows(setting):
     """Returns whether the build, which may be an older one, has SETTING."""
     command = [RUBRICD, "--check-config", "--config=/dev/null", f"--set={setting}"]

@@ -6,6 +6,13 @@
 
 #include <cmocka.h>
 
+static void disconnect_all(const struct users *users)
+{
+    for (size_t i = 0; i < USER_BUCKETS; i++)
+        while (!LIST_EMPTY(&users->buckets[i]))
+            (void)user_leave(LIST_FIRST(&users->buckets[i]));
+}
+
 static void test_a_user_lives_as_long_as_his_connections(void **state)
 {
     struct users users;
@@ -41,9 +48,7 @@ static void test_a_share_is_a_user(void **state)
     assert_int_equal(none->connections, 1);
     assert_ptr_not_equal(alice, bob);
     assert_ptr_not_equal(alice, other);
-    for (size_t i = 0; i < USER_BUCKETS; i++)
-        while (!LIST_EMPTY(&users.buckets[i]))
-            (void)user_leave(LIST_FIRST(&users.buckets[i]));
+    disconnect_all(&users);
 }
 
 /* A gateway has as many connections as any user, and of these a share leaves some to the others. */
@@ -66,9 +71,7 @@ static void test_connections_of_shares(void **state)
         assert_non_null(users_join(&users, 1, "alice"));
     assert_false(users_admit_share(&users, 1, "alice", 5));
     assert_true(users_admit_share(&users, 1, "alice", 6));
-    for (size_t i = 0; i < USER_BUCKETS; i++)
-        while (!LIST_EMPTY(&users.buckets[i]))
-            (void)user_leave(LIST_FIRST(&users.buckets[i]));
+    disconnect_all(&users);
 }
 
 /* Connects as UID until that is refused; returns how many connections that made. */
@@ -95,9 +98,7 @@ static void test_shares_of_the_connections(void **state)
         users_init(&users);
         for (uid_t uid = 0; uid < 4; uid++)
             assert_int_equal(connect_all(&users, uid, &free), cases[i].shares[uid]);
-        for (size_t bucket = 0; bucket < USER_BUCKETS; bucket++)
-            while (!LIST_EMPTY(&users.buckets[bucket]))
-                (void)user_leave(LIST_FIRST(&users.buckets[bucket]));
+        disconnect_all(&users);
     }
 }
 
