@@ -91,7 +91,8 @@ static int decode_id(const json_t *value, struct bytes *ret, struct fault *fault
     return job_copy_string(value, ret);
 }
 
-/* Copies the name of a share. Leaves *RET alone if VALUE is NULL, because there is none. */
+/* Copies the name of a share to *RET. Does nothing if the request names none: VALUE is NULL then.
+ */
 static int decode_share(const json_t *value, char **ret, struct fault *fault)
 {
     size_t length = json_string_length(value);

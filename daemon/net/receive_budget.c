@@ -151,8 +151,8 @@ static void wake_waiting(const struct receive_budget *budget)
     }
 }
 
-/* Wakes the next guest if there is none. Who was woken as such may find room instead, and would
- * then wake nobody while it goes on. */
+/* Wakes the share that is to be the next guest, if there is no guest. A share that was woken for
+ * that may find room instead: it goes on without being the guest, and wakes no other share. */
 static void offer_guest(const struct receive_budget *budget)
 {
     const struct receive_share *next = budget->guest ? NULL : next_guest(budget);

@@ -19,9 +19,9 @@ static bool reads_nothing(struct conn *conn, uint64_t now_ns)
     return now_ns - conn->seen_ns >= READS_NOTHING_MS * NS_PER_MS;
 }
 
-/* Returns the client that leaves most unread, of those that read nothing; NULL: there is none.
- * Stores in *RET_RECENT how much newcomers leave unread: clients that cannot be known to read
- * nothing yet. */
+/* Looks among the clients that read nothing for the one that leaves most unread. Returns it, or
+ * NULL if all clients read. Stores in *RET_RECENT how much newcomers leave unread: clients that
+ * cannot be known to read nothing yet. */
 static struct conn *find_deafest(const struct conn_list *choked, size_t *ret_recent)
 {
     uint64_t now_ns = clock_now_ns();

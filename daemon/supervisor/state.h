@@ -102,14 +102,14 @@ static inline bool state_is_draining(const struct supervisor *supervisor)
     return supervisor->phase >= PHASE_DRAINING;
 }
 
-/* Adds a new connection to the list, and takes a closed one out. Frees nothing. */
-/* How many more connections there may be. */
+/* Returns how many more connections the daemon may have. */
 static inline size_t state_free_connections(const struct supervisor *supervisor)
 {
     size_t max = supervisor->settings->config.max_clients, count = supervisor->conn_count;
     return max > count ? max - count : 0;
 }
 
+/* Adds a new connection to the list, and takes a closed one out. Frees nothing. */
 void state_add_conn(struct supervisor *supervisor, struct conn *conn);
 void state_remove_conn(struct supervisor *supervisor, struct conn *conn);
 
