@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -278,6 +279,54 @@ def test_metrics_by_an_address(service):
         drop_in.unlink()
         drop_in.parent.rmdir()
         run("systemctl", "daemon-reload")
+
+
+ALICE, BOB = "a-token-of-alice-s-own", "a-token-of-bob-s-own--"
+HTTP_DROP_IN = Path("/etc/systemd/system/rubricd-http.service.d/tokens.conf")
+
+
+@pytest.fixture(name="gateway")
+def make_gateway(service, place):
+    """rubricd-http as its package starts it, with two tokens. Its account exists only while it runs."""
+    tokens = place / "tokens"
+    tokens.write_text(f"alice {ALICE}\nbob {BOB}\n")
+    tokens.chmod(0o600)
+    HTTP_DROP_IN.parent.mkdir()
+    HTTP_DROP_IN.write_text(f"[Service]\nLoadCredential=tokens:{tokens}\n")
+    try:
+        run("systemctl", "daemon-reload")
+        run("systemctl", "start", "rubricd-http.service")
+        yield
+    finally:
+        run("systemctl", "stop", "rubricd-http.service")
+        HTTP_DROP_IN.unlink()
+        HTTP_DROP_IN.parent.rmdir()
+        run("systemctl", "daemon-reload")
+
+
+def post_jobs(token):
+    """Has rubricd-http run one job for the holder of TOKEN."""
+    job = json.dumps({"id": "j", "kind": "sandbox", "argv": ["/bin/true"]})
+    request = urllib.request.Request("http://127.0.0.1:8650/v1/jobs", job.encode(), {
+        "Authorization": f"Bearer {token}", "Content-Type": "application/json"})  # fmt: skip
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+        assert json.load(answer)["type"] == "result"
+
+
+def shares():
+    return sorted(client["share"] for client in status()["clients"] if "share" in client)
+
+
+def test_http_clients_are_users_as_the_handbook_says(gateway):
+    """The daemon finds the name of an account that systemd has made, from within its own confinement."""
+    post_jobs(ALICE)
+    assert shares() == [], "not without the setting"
+    setting("[daemon]\ngateway_users = rubricd-http\n")
+    run("systemctl", "reload-or-restart", "rubricd.service")
+    run("systemctl", "restart", "rubricd-http.service")
+    post_jobs(ALICE)
+    post_jobs(BOB)
+    assert shares() == ["alice", "bob"]
 
 
 # --- control groups -------------------------------------------------------------------------------
