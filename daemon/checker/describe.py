@@ -14,7 +14,7 @@ objects, whose first item says what it is.
     ("e", class, arguments, text, attributes, cause, suppressed, context)  an exception
     ("p", class, value)                                           an immutable value of a derived class
     ("v", value)                                                  the same of a class that only the library needs
-    ("n", class, name)                                            a member of an enumeration
+    ("n", class, name or value)                                   a member of an enumeration, or a combination of flags
 
 Nothing here runs code of the object that it describes, except where a class has a metaclass of its own."""
 
@@ -198,6 +198,10 @@ def is_enumeration(value):
     return enum is not None and isinstance(value, enum.EnumMeta)
 
 
+def is_flag(kind):
+    return sys.modules["enum"].Flag in kind.__mro__
+
+
 def _attribute(name, value):
     """Describes an entry of a class's dictionary; None if it is fetched when it is asked for."""
     kind = type(value)
@@ -208,7 +212,7 @@ def _attribute(name, value):
     if kind is classmethod and type(value.__func__) is FUNCTION:
         return (name, "k", value.__func__)
     if kind is property:
-        return (name, "p", _text(value.__doc__))
+        return (name, "p", (_text(value.__doc__), value.fset is not None, value.fdel is not None))
     if name in SPECIALS:
         return (name, "0" if value is None else "o", None)
     if kind is MEMBER or hasattr(kind, "__get__"):
@@ -220,7 +224,7 @@ def _more(value, solid):
     """What makes an enumeration, a named tuple or an exception class of the host's."""
     if is_enumeration(value):
         members = tuple((name, member._value_) for name, member in value.__members__.items())
-        return ("enum", members)
+        return ("enum", members, value._boundary_.value if is_flag(value) else None)
     if solid is tuple and type(getattr(value, "_fields", None)) is tuple:
         return ("namedtuple", value._fields, tuple(getattr(value, "_field_defaults", {}).items()))
     place = place_of_exception(value)
@@ -408,8 +412,11 @@ def describe(value, trusted, teller=None, shows_attributes=False):
             for name in names:
                 if vars(sys.modules[module]).get(name) is value:
                     return ("s", module, name)
-    if is_enumeration(kind) and not class_of_library(kind) and kind.__members__.get(value.name) is value:
-        return ("n", kind, value.name)
+    if is_enumeration(kind) and not class_of_library(kind):
+        if kind.__members__.get(value.name) is value:
+            return ("n", kind, value.name)
+        if is_flag(kind) and type(value._value_) is int:
+            return ("n", kind, value._value_)
     solid = solid_base(kind)
     if is_among(solid, IMMUTABLE_BASES) and not class_of_library(kind):
         if not is_enumeration(kind) and not is_container_of(kind, solid):

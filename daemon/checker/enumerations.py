@@ -13,7 +13,9 @@ def make(space, number, parts):
     import enum
 
     name, qualified, module, doc, bases, attributes, _, more = checked_class(parts)
-    members = more[1]
+    if len(more) != 3:
+        raise WireError("a bad enumeration")
+    _, members, boundary = more
     enumerations = tuple(one for one in bases if isinstance(one, enum.EnumMeta))
     mixed = tuple(one for one in bases if one in (int, str, float, tuple, bytes))
     mirrored = [one for one in bases if id(one) in space.infos and isinstance(one, space.Mirror) and one not in enumerations]
@@ -44,9 +46,36 @@ def make(space, number, parts):
         if member[0] in names or member[0].startswith("_") and member[0].endswith("_"):
             raise WireError("a member with the name of a method")
         names[member[0]] = member[1]
-    made = enum.EnumMeta.__new__(enum.EnumMeta, name, mixed + enumerations, names)
+    how = {} if boundary is None else {"boundary": checked_boundary(boundary)}
+    made = enum.EnumMeta.__new__(enum.EnumMeta, name, mixed + enumerations, names, **how)
     space.infos[id(made)] = info
     return made
+
+
+def checked_boundary(value):
+    """Returns what flags do with bits that no member has."""
+    import enum
+
+    if type(value) is not str or value not in [one.value for one in enum.FlagBoundary]:
+        raise WireError("a bad boundary")
+    return enum.FlagBoundary(value)
+
+
+def combination(kind, value):
+    """Returns the combination of the flags of KIND that has VALUE. Runs nothing that the class defines."""
+    import enum
+
+    if not issubclass(kind, enum.Flag):
+        raise WireError("an unknown member")
+    try:
+        found = kind._value2member_map_.get(value)
+        if found is None:
+            found = enum.Flag._missing_.__func__(kind, value)
+    except ValueError:
+        raise WireError("an unknown combination") from None
+    if type(found) is not kind:
+        raise WireError("no combination")
+    return found
 
 
 def of_mixins(space, mirrored):

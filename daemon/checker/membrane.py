@@ -315,6 +315,8 @@ class Space(Conversation):
 
     def make_member(self, number, parts):
         _, kind, name = parts
+        if describe.is_enumeration(kind) and type(name) is int:
+            return enumerations.combination(kind, name)
         if not describe.is_enumeration(kind) or type(name) is not str or name not in kind.__members__:
             raise WireError("an unknown member")
         return kind.__members__[name]

@@ -389,25 +389,33 @@ def make_virtual(space, name, like):
     return method
 
 
-def make_property(space, name, doc):
-    def get(self):
-        owner, found = None, False
+def make_property(space, name, parts):
+    if type(parts) is not tuple or len(parts) != 3:
+        raise WireError("a bad property")
+    doc, is_set, is_deleted = parts
+
+    def behind(self):
+        """Returns the property itself if a class of this side has another in its place: by name, that would answer."""
+        is_hidden = False
         for one in mro_of(type(self)):
             if vars(one).get(name) is made:
-                owner = one
-                break
-            found = found or name in vars(one)
-        if found and owner is not None:  # super() of a class of this side that has another: by name, that would answer
-            return space.get(space.get(owner, name), "fget")(self)
-        return space.get(self, name)
+                return space.get(one, name) if is_hidden else None
+            is_hidden = is_hidden or name in vars(one)
+        return None
+
+    def get(self):
+        own = behind(self)
+        return space.get(self, name) if own is None else space.get(own, "fget")(self)
 
     def set_(self, value):
-        space.ask("set", self, (name, value))
+        own = behind(self)
+        return space.ask("set", self, (name, value)) if own is None else space.get(own, "fset")(self, value)
 
     def delete(self):
-        space.ask("delete", self, (name,))
+        own = behind(self)
+        return space.ask("delete", self, (name,)) if own is None else space.get(own, "fdel")(self)
 
-    made = property(get, set_, delete, doc if type(doc) is str else None)
+    made = property(get, set_ if is_set else None, delete if is_deleted else None, doc if type(doc) is str else None)
     return made
 
 
