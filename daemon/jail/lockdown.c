@@ -258,7 +258,7 @@ static void restrict_kernel(const struct lockdown *lockdown)
     if (layer_in(lockdown->layers, LAYER_LANDLOCK) && !lockdown->is_in_domain &&
         landlock_enforce(lockdown->ruleset) < 0)
         fail(lockdown, LINK_STAGE_LANDLOCK);
-    if (lockdown->gives_up_pass && pass_give_up() < 0)
+    if (lockdown->gives_up_pass && pass_give_up(lockdown->pass) < 0)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
 }
 
