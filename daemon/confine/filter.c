@@ -269,6 +269,19 @@ static int add_filters(scmp_filter_ctx ctx)
     return r;
 }
 
+/* Keeps the limit of core dumps at one byte (jail/lockdown.c). Programs that forbid core dumps go
+ * on only if that succeeds, so the answer is that it is done. Who asks for the earlier limit as
+ * well would not get it. */
+static int add_core_limit(scmp_filter_ctx ctx)
+{
+    struct scmp_arg_cmp arguments[] = {equals(1, RLIMIT_CORE), is_not(2, 0), is_not(3, 0)};
+    int r = deny_if(ctx, 0, "setrlimit", equals(0, RLIMIT_CORE));
+    if (r == 0)
+        r = deny(ctx, EPERM, "prlimit64", ARRAY_SIZE(arguments), arguments);
+    arguments[2] = (struct scmp_arg_cmp){3, SCMP_CMP_EQ, 0, 0};
+    return r == 0 ? deny(ctx, 0, "prlimit64", ARRAY_SIZE(arguments), arguments) : r;
+}
+
 /* Refuses to have the kernel merge equal pages (KSM), as one that cannot: a write to a merged page
  * takes longer, which tells what others have in memory. */
 static int add_merging(scmp_filter_ctx ctx)
@@ -365,7 +378,7 @@ static int add_sockets(scmp_filter_ctx ctx, bool own_names)
 static int (*const parts[])(scmp_filter_ctx ctx) = {
     add_namespaces, add_personality, add_terminals,       add_watching,
     add_writing,    add_evicting,    add_core_scheduling, add_filters,
-    add_merging,    add_huge_pages,  add_inode_flags,
+    add_core_limit, add_merging,     add_huge_pages,      add_inode_flags,
 };
 
 static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64_t pass)

@@ -1027,7 +1027,7 @@ static void test_writing(void **state)
     }
 }
 
-/* --- filters ------------------------------------------------------------------------------ */
+/* --- filters, limits ---------------------------------------------------------------------- */
 
 static void test_filters(void **state)
 {
@@ -1054,6 +1054,29 @@ static void test_filters(void **state)
                          SECCOMP_RET_ALLOW);
         assert_int_equal(ACTION(&program, SYS_prctl, PR_GET_SECCOMP, SECCOMP_MODE_FILTER),
                          SECCOMP_RET_ALLOW);
+    }
+}
+
+/* The limit of core dumps stays, and who sets it hears that it is set. */
+static void test_core_limit(void **state)
+{
+    static const uint64_t high = UINT64_C(1) << 32; /* a pointer whose low half is 0 */
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_setrlimit, GARBAGE | RLIMIT_CORE, high), DENIED(0));
+        assert_int_equal(ACTION(&program, SYS_setrlimit, RLIMIT_AS, high), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_getrlimit, RLIMIT_CORE, high), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 0, GARBAGE | RLIMIT_CORE, high, 0),
+                         DENIED(0));
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 0, RLIMIT_CORE, high, high),
+                         DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 0, RLIMIT_CORE, 0, high),
+                         SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 0, RLIMIT_NOFILE, high, high),
+                         SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 1, RLIMIT_CORE, high, 0), DENIED(EPERM));
     }
 }
 
@@ -1255,6 +1278,7 @@ int main(void)
         cmocka_unit_test(test_evicting),
         cmocka_unit_test(test_writing),
         cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_core_limit),
         cmocka_unit_test(test_memory_files),
         cmocka_unit_test(test_huge_pages),
         cmocka_unit_test(test_merging),
