@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <linux/fiemap.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
@@ -32,6 +33,9 @@
 
 #ifndef F_SETDELEG
 #define F_SETDELEG 1040 /* since Linux 6.19 */
+#endif
+#ifndef PR_SET_MEMORY_MERGE
+#define PR_SET_MEMORY_MERGE 67 /* since Linux 6.4 */
 #endif
 
 /* Theory of operation. The jail installs the filter once and every job inherits it. If each job
@@ -80,6 +84,13 @@ static const struct group groups[] = {
       NULL}},
     {ENOSYS, {"memfd_secret", NULL}}, /* memory that not even the kernel's own map shows */
     {ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
+    /* The host has a fixed number of events for all contexts of everybody. */
+    {ENOSYS, {"io_setup", NULL}},
+    /* A pipe keeps all of a huge page of which it was given a byte. Nobody counts it there. */
+    {ENOSYS, {"vmsplice", NULL}},
+    /* Nobody counts lists of access rights, of which each file may have two. To a program, the file
+     * system has no extended attributes. (setxattrat() is newer than NEWEST_KNOWN.) */
+    {EOPNOTSUPP, {"setxattr", "lsetxattr", "fsetxattr", NULL}},
     /* The kernel itself. */
     {EPERM,
      {"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
@@ -115,8 +126,11 @@ static const struct group groups[] = {
     /* All jobs and the host share /usr: a job that watches it sees what they run. */
     {ENOSYS, {"inotify_init", "inotify_init1", NULL}},
     /* The host's disks. What a job writes is thrown away, so there is nothing to wait for: the
-     * answer is that it is done. (fsync() and the like reach no further than one file.) */
-    {0, {"sync", "syncfs", NULL}},
+     * answer is that it is done. Of what it may only read, the kernel would write what others have
+     * changed. */
+    {0,
+     {"sync", "syncfs", "fsync", "fdatasync", "sync_file_range", "sync_file_range2",
+      "arm_sync_file_range", NULL}},
     /* Obsolete calls: other memory layouts, other semantics. */
     {ENOSYS,
      {"modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "remap_file_pages", "vm86", "vm86old",
@@ -152,6 +166,14 @@ static struct scmp_arg_cmp has_bits(unsigned index, uint64_t bits)
 static struct scmp_arg_cmp is_not(unsigned index, uint64_t value)
 {
     return (struct scmp_arg_cmp){index, SCMP_CMP_NE, value, 0};
+}
+
+/* Refuses calls whose argument FIRST is ONE and whose next argument is OTHER. */
+static int deny_pair(scmp_filter_ctx ctx, int error, const char *name, unsigned first, uint32_t one,
+                     uint32_t other)
+{
+    const struct scmp_arg_cmp arguments[] = {equals(first, one), equals(first + 1, other)};
+    return deny(ctx, error, name, ARRAY_SIZE(arguments), arguments);
 }
 
 static int add_groups(scmp_filter_ctx ctx, uint64_t pass)
@@ -208,6 +230,15 @@ static int add_watching(scmp_filter_ctx ctx)
     return r;
 }
 
+/* Has the host write nothing to its disks for a job, like sync(): by msync(), or by a look at where
+ * a file lies, which a tmpfs does not tell either. The kernel still says what is not mapped
+ * (MS_ASYNC), as some programs ask. */
+static int add_writing(scmp_filter_ctx ctx)
+{
+    int r = deny_if(ctx, 0, "msync", has_bits(2, MS_SYNC));
+    return r == 0 ? deny_if(ctx, EOPNOTSUPP, "ioctl", equals(1, (uint32_t)FS_IOC_FIEMAP)) : r;
+}
+
 /* Has the host keep the files in memory that all jobs read: who takes them out again and again
  * makes every other job wait for the disk, which no clock gives back to it, and leaves a message
  * for the next one. It is advice, and a kernel need not take it. */
@@ -224,6 +255,49 @@ static int add_core_scheduling(scmp_filter_ctx ctx)
     return deny_if(ctx, EPERM, "prctl", equals(0, PR_SCHED_CORE));
 }
 
+/* Refuses further filters, as seccomp() does (jail/pass.h), and filters of sockets. The kernel
+ * compiles them into a store of a fixed size that it has for all of the host
+ * (net.core.bpf_jit_limit): once it is full, no jail gets its own. A filter may also have each call
+ * logged on the host. The answers are those of a kernel that has no filters. */
+static int add_filters(scmp_filter_ctx ctx)
+{
+    static const uint32_t options[] = {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF,
+                                       SO_ATTACH_REUSEPORT_EBPF};
+    int r = deny_pair(ctx, EINVAL, "prctl", 0, PR_SET_SECCOMP, SECCOMP_MODE_FILTER);
+    for (size_t i = 0; i < ARRAY_SIZE(options) && r == 0; i++)
+        r = deny_pair(ctx, ENOPROTOOPT, "setsockopt", 1, SOL_SOCKET, options[i]);
+    return r;
+}
+
+/* Keeps the limit of core dumps at one byte (jail/lockdown.c). Programs that forbid core dumps go
+ * on only if that succeeds, so the answer is that it is done. Who asks for the earlier limit as
+ * well would not get it. */
+static int add_core_limit(scmp_filter_ctx ctx)
+{
+    struct scmp_arg_cmp arguments[] = {equals(1, RLIMIT_CORE), is_not(2, 0), is_not(3, 0)};
+    int r = deny_if(ctx, 0, "setrlimit", equals(0, RLIMIT_CORE));
+    if (r == 0)
+        r = deny(ctx, EPERM, "prlimit64", ARRAY_SIZE(arguments), arguments);
+    arguments[2] = (struct scmp_arg_cmp){3, SCMP_CMP_EQ, 0, 0};
+    return r == 0 ? deny(ctx, 0, "prlimit64", ARRAY_SIZE(arguments), arguments) : r;
+}
+
+/* Refuses to have the kernel merge equal pages (KSM), as one that cannot: a write to a merged page
+ * takes longer, which tells what others have in memory. */
+static int add_merging(scmp_filter_ctx ctx)
+{
+    int r = deny_if(ctx, EINVAL, "prctl", equals(0, PR_SET_MEMORY_MERGE));
+    return r == 0 ? deny_if(ctx, EINVAL, "madvise", equals(2, MADV_MERGEABLE)) : r;
+}
+
+/* Refuses pages of the host's pool of huge ones, as if it were empty. No limit counts them, and
+ * another program of the host may need them. (The kernel makes ordinary memory of huge pages by
+ * itself.) */
+static int add_huge_pages(scmp_filter_ctx ctx)
+{
+    return deny_if(ctx, ENOMEM, "mmap", has_bits(3, MAP_HUGETLB));
+}
+
 /* Refuses to set the flags of an inode: they hinder whoever cleans up, and no grader needs them. */
 static int add_inode_flags(scmp_filter_ctx ctx)
 {
@@ -235,11 +309,14 @@ static int add_inode_flags(scmp_filter_ctx ctx)
     return r;
 }
 
-/* Refuses files without a name, outside of the tmpfs that bounds the others. No limit of a process
- * counts them: as many as it has descriptors, each as large as a file may be. */
-static int add_memory_files(scmp_filter_ctx ctx)
+/* Refuses files without a name, outside of the tmpfs that bounds the others, unless IS_COUNTED what
+ * they take. No limit of a process counts them: as many as it has descriptors, each as large as a
+ * file may be. */
+static int add_memory_files(scmp_filter_ctx ctx, bool is_counted)
 {
-    return deny(ctx, ENOSYS, "memfd_create", 0, NULL);
+    /* Huge pages are not counted, see add_huge_pages(). */
+    return is_counted ? deny_if(ctx, ENOSYS, "memfd_create", has_bits(1, MFD_HUGETLB))
+                      : deny(ctx, ENOSYS, "memfd_create", 0, NULL);
 }
 
 /* Refuses anonymous memory that processes share, for the same reason: its pages stay when the
@@ -297,6 +374,13 @@ static int add_sockets(scmp_filter_ctx ctx, bool own_names)
     return r;
 }
 
+/* What does not depend on the layers. */
+static int (*const parts[])(scmp_filter_ctx ctx) = {
+    add_namespaces, add_personality, add_terminals,       add_watching,
+    add_writing,    add_evicting,    add_core_scheduling, add_filters,
+    add_core_limit, add_merging,     add_huge_pages,      add_inode_flags,
+};
+
 static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64_t pass)
 {
     bool own_names =
@@ -310,23 +394,11 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64
         r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (r == 0)
         r = add_groups(ctx, pass);
-    if (r == 0)
-        r = add_namespaces(ctx);
-    if (r == 0)
-        r = add_personality(ctx);
-    if (r == 0)
-        r = add_terminals(ctx);
-    if (r == 0)
-        r = add_watching(ctx);
-    if (r == 0)
-        r = add_evicting(ctx);
-    if (r == 0)
-        r = add_core_scheduling(ctx);
-    if (r == 0)
-        r = add_inode_flags(ctx);
+    for (size_t i = 0; i < ARRAY_SIZE(parts) && r == 0; i++)
+        r = parts[i](ctx);
     bool is_counted = bounds_memory && layer_in(layers, LAYER_CGROUP);
-    if (r == 0 && !is_counted)
-        r = add_memory_files(ctx);
+    if (r == 0)
+        r = add_memory_files(ctx, is_counted);
     if (r == 0 && !is_counted)
         r = add_shared_memory(ctx);
     if (r == 0 && !layer_in(layers, LAYER_MOUNT_NAMESPACE))

@@ -200,7 +200,7 @@ static int new_ruleset(const struct enclosure *c)
 {
     bool files = layer_in(c->layers, LAYER_FILESYSTEM);
     _cleanup_close_ int ruleset =
-        landlock_new(c->landlock_version, files, layer_in(c->layers, LAYER_NETWORK));
+        landlock_new(c->landlock_version, files, layer_in(c->layers, LAYER_NETWORK), c->pass);
     int r = ruleset;
     if (r >= 0 && files)
         r = has_view(c) ? allow_of_view(c, ruleset) : allow_of_host(c, ruleset);

@@ -63,7 +63,7 @@ struct landlock_handled landlock_handled(int version, bool files, bool network)
     return handled;
 }
 
-int landlock_new(int version, bool files, bool network)
+int landlock_new(int version, bool files, bool network, uint64_t pass)
 {
     struct landlock_handled handled = landlock_handled(version, files, network);
     struct ruleset_attr attr = {handled.files, handled.tcp, handled.scopes};
@@ -71,7 +71,7 @@ int landlock_new(int version, bool files, bool network)
      * 0. */
     if (!handled.files && !handled.tcp && !handled.scopes)
         return -EOPNOTSUPP;
-    int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+    int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0, 0, 0, pass);
     return fd < 0 ? -errno : fd;
 }
 

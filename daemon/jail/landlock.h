@@ -24,8 +24,9 @@ enum landlock_access {
 
 /* Makes a ruleset that forbids access to files (if FILES), TCP (if NETWORK), and always to
  * processes and abstract sockets outside the job. The caller owns the descriptor. -EOPNOTSUPP
- * without Landlock, or if VERSION supports none of these. */
-int landlock_new(int version, bool files, bool network);
+ * without Landlock, or if VERSION supports none of these. PASS takes the call through the jail's
+ * filter, if there is one (pass.h). */
+int landlock_new(int version, bool files, bool network, uint64_t pass);
 
 /* Allows ACCESS to the file or directory that FD refers to (O_PATH suffices). 0 or a negative
  * errno. */

@@ -179,13 +179,17 @@ static bool set_limits(const struct lockdown *lockdown)
 static void limit_jail(const struct rlimit *ceilings)
 {
     static const __rlimit_resource_t whole[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE};
-    static const __rlimit_resource_t none[] = {RLIMIT_CORE, RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE,
-                                               RLIMIT_NICE, RLIMIT_RTPRIO};
+    static const __rlimit_resource_t none[] = {RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE, RLIMIT_NICE,
+                                               RLIMIT_RTPRIO};
     for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
         (void)limit(ceilings, whole[i], RLIM_INFINITY, RLIM_INFINITY);
     (void)limit(ceilings, RLIMIT_STACK, STACK_BYTES, RLIM_INFINITY); /* some jobs have more */
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)
         (void)limit(ceilings, none[i], 0, 0); /* lowering is always allowed */
+    /* Where core dumps go to a pipe, the kernel starts the host's handler of them, as root,
+     * whatever this limit is, but for one byte. No core file is that small, so none is written
+     * either. */
+    (void)limit(ceilings, RLIMIT_CORE, 1, 1);
 }
 
 /* --- signals -------------------------------------------------------------------------------- */
@@ -258,7 +262,7 @@ static void restrict_kernel(const struct lockdown *lockdown)
     if (layer_in(lockdown->layers, LAYER_LANDLOCK) && !lockdown->is_in_domain &&
         landlock_enforce(lockdown->ruleset) < 0)
         fail(lockdown, LINK_STAGE_LANDLOCK);
-    if (lockdown->gives_up_pass && pass_give_up() < 0)
+    if (lockdown->gives_up_pass && pass_give_up(lockdown->pass) < 0)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
 }
 

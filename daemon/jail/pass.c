@@ -13,7 +13,7 @@
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error)),
 
-int pass_give_up(void)
+int pass_give_up(uint64_t pass)
 {
     /* The jail's filter already refuses other architectures' calls, so check no architecture. */
     static struct sock_filter instructions[] = {
@@ -21,5 +21,6 @@ int pass_give_up(void)
         PASS_CALLS(REFUSE) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {.len = ARRAY_SIZE(instructions), .filter = instructions};
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+    long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program, 0, 0, pass);
+    return r < 0 ? -errno : 0;
 }

@@ -10,26 +10,31 @@
  * or every job gives up these calls before it runs anything of its own (pass_give_up()). */
 
 #include <errno.h>
+#include <stdint.h>
 
 #define PASS_ARGUMENT 5
 
 /* X(name, error that jobs get) */
-#define PASS_CALLS(X)                                    \
-    X(umount2, EPERM)                                    \
-    X(fsopen, EPERM)                                     \
-    X(fsmount, EPERM)                                    \
-    X(open_tree, EPERM)                                  \
-    X(move_mount, EPERM)                                 \
-    X(fsconfig, EPERM)                                   \
-    X(fspick, EPERM)                                     \
-    X(mount_setattr, EPERM)                              \
-    /* Namespaces. */                                    \
-    X(setns, EPERM)                                      \
-    X(unshare, EPERM)                                    \
-    /* With ENOSYS programs fall back to older calls. */ \
-    X(clone3, ENOSYS)                                    \
-    X(openat2, ENOSYS)
+#define PASS_CALLS(X)                                     \
+    X(umount2, EPERM)                                     \
+    X(fsopen, EPERM)                                      \
+    X(fsmount, EPERM)                                     \
+    X(open_tree, EPERM)                                   \
+    X(move_mount, EPERM)                                  \
+    X(fsconfig, EPERM)                                    \
+    X(fspick, EPERM)                                      \
+    X(mount_setattr, EPERM)                               \
+    /* Namespaces. */                                     \
+    X(setns, EPERM)                                       \
+    X(unshare, EPERM)                                     \
+    /* With ENOSYS programs fall back to older calls. */  \
+    X(clone3, ENOSYS)                                     \
+    X(openat2, ENOSYS)                                    \
+    /* What they make takes memory that nobody counts. */ \
+    X(seccomp, ENOSYS)                                    \
+    X(landlock_create_ruleset, ENOSYS)
 
-/* Installs a filter that refuses these calls to the calling process even with the pass. That the
+/* Installs a filter that refuses these calls to the calling process even with the pass, which PASS
+ * is. That the
  * kernel supports it is known from the jail's own filter. 0 or a negative errno. */
-int pass_give_up(void);
+int pass_give_up(uint64_t pass);

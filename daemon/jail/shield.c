@@ -37,7 +37,7 @@
 #define REFUSE_REQUEST(call, value) \
     IF(SYS_##call, 0, 4), LOAD_ARGUMENT(1), IF((uint32_t)(value), 0, 1), REFUSE, LOAD_NUMBER
 
-int shield_low_pids(void)
+int shield_low_pids(uint64_t pass)
 {
     /* The jail's filter already refuses other architectures' calls, so check no architecture. */
     static struct sock_filter instructions[] = {
@@ -58,5 +58,6 @@ int shield_low_pids(void)
         ALLOW,
     };
     struct sock_fprog program = {.len = ARRAY_SIZE(instructions), .filter = instructions};
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+    long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program, 0, 0, pass);
+    return r < 0 ? -errno : 0;
 }

@@ -7,7 +7,9 @@
  * A signal to all processes that a job may signal is refused, too, since it would reach those; so
  * is what has the kernel send signals on a job's behalf. */
 
+#include <stdint.h>
+
 /* Installs a filter for this process and its descendants, which must have no_new_privs and a pid
- * namespace where what is to be kept has pids below ENCLOSURE_PIDS_OF_JOB. 0 or a negative errno.
- */
-int shield_low_pids(void);
+ * namespace where what is to be kept has pids below ENCLOSURE_PIDS_OF_JOB. PASS is for the filter
+ * that is there already (pass.h). 0 or a negative errno. */
+int shield_low_pids(uint64_t pass);

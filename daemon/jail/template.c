@@ -214,11 +214,12 @@ _Noreturn static void live(const struct template_parts *parts, int link, const s
     life.lockdown.fds[STDIN_FILENO] = ends->input;
     life.lockdown.fds[STDOUT_FILENO] = life.lockdown.fds[STDERR_FILENO] = ends->output;
     life.lockdown.ret_error = &error;
+    /* First: no filter can be installed once the pass is given up. */
+    if (!enclosure_guards_signals(parts->enclosure) && shield_low_pids(parts->enclosure->pass) < 0)
+        _exit(127);
     lockdown_confine(&life.lockdown);
     (void)prctl(PR_SET_NAME, "rubricd-class");
     start_leave_jail(parts->start);
-    if (!enclosure_guards_signals(parts->enclosure) && shield_low_pids() < 0)
-        _exit(127);
     (void)prctl(PR_SET_DUMPABLE, 1); /* the jail is to look at it */
     if (!keep_link(&life))
         _exit(127);

@@ -217,12 +217,26 @@ static int new_proc(const char *hidepid, uint64_t pass)
     return proc < 0 ? mounts_new("proc", processes, PROC_ATTRIBUTES, pass) : proc;
 }
 
+/* Covers the files of PROC, which is attached, that tell of the whole host and of nothing that a
+ * job needs: locks that others hold, and the kernel's command line. */
+static int cover_proc(int proc, uint64_t pass)
+{
+    static const char *const names[] = {"locks", "cmdline"};
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(names) && (r == 0 || r == -ENOENT); i++) {
+        _cleanup_close_ int empty = mounts_clone(AT_FDCWD, "/dev/null", DEVICE, false, pass);
+        r = empty < 0 ? empty : mounts_attach(empty, proc, names[i], pass);
+    }
+    return r == -ENOENT ? 0 : r; /* a /proc that holds only processes has none of them */
+}
+
 static int mount_proc(int root, bool own)
 {
     _cleanup_close_ int proc =
         own ? new_proc("invisible", MOUNTS_NO_PASS)
             : mounts_clone(AT_FDCWD, "/proc", PROC_ATTRIBUTES, true, MOUNTS_NO_PASS);
-    return proc < 0 ? proc : mounts_attach(proc, root, "proc", MOUNTS_NO_PASS);
+    int r = proc < 0 ? proc : mounts_attach(proc, root, "proc", MOUNTS_NO_PASS);
+    return r < 0 ? r : cover_proc(proc, MOUNTS_NO_PASS);
 }
 
 /* Memory that processes share by mapping /dev/zero is anonymous (see add_shared_memory() in
@@ -356,6 +370,8 @@ int view_enter_twin(struct view *view, bool own_proc)
         r = mounts_detach("/proc", view->pass);
     if (r == 0)
         r = mounts_attach(proc, AT_FDCWD, "/proc", view->pass);
+    if (r == 0)
+        r = cover_proc(proc, view->pass);
     return r < 0 ? r : view_renew_proc(view);
 }
 

@@ -82,7 +82,7 @@ def test_the_default_limits(client, bench):
             "CPU": [300, 301],
             "NOFILE": [256, 256],
             "FSIZE": [64 * MIB] * 2,
-            "CORE": [0, 0],
+            "CORE": [1, 1],
             "MEMLOCK": [0, 0],
             "MSGQUEUE": [0, 0],
         }

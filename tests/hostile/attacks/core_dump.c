@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Dumps core, which fills disks and starts the host's crash handler on a file of the job's choice.
- * Stopped by: rlimits (RLIMIT_CORE is 0). */
+ * Stopped by: rlimits (RLIMIT_CORE is 1, less than any core dump). */
 #include "attack.h"
 
 #include <sys/resource.h>

@@ -5,7 +5,7 @@
  * which is awaited once there is a file of that name and "-waits": the supervisor must not lack
  * what it needs to start this job. Stopped by: own_uid; signals by rlimits, with a user namespace.
  */
-#include "attack.h"
+#include "neighbour.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -93,25 +93,6 @@ static bool (*find(const char *name))(void)
         if (strcmp(quotas[i].name, name) == 0)
             return quotas[i].take;
     unclear("there is no %s", name);
-}
-
-static void make(const char *name, const char *suffix)
-{
-    char path[256];
-    (void)snprintf(path, sizeof(path), "%s%s", name, suffix);
-    if (open(path, O_WRONLY | O_CREAT, 0600) < 0)
-        unclear("open %s: %s", path, errno_name(errno));
-}
-
-static void await_go(const char *name)
-{
-    sigset_t go;
-    int got;
-    (void)sigemptyset(&go);
-    (void)sigaddset(&go, SIGUSR1);
-    (void)sigprocmask(SIG_BLOCK, &go, NULL);
-    make(name, "-waits");
-    (void)sigwait(&go, &got);
 }
 
 int main(int argc, char **argv)

@@ -24,8 +24,14 @@ int main(void)
         if (limit.rlim_max == RLIM_INFINITY)
             continue;
         limit.rlim_cur = ++limit.rlim_max;
-        if (setrlimit(limits[i].resource, &limit) == 0)
-            succeeded("raised RLIMIT_%s", limits[i].name);
+        rlim_t wanted = limit.rlim_max;
+        /* The filter may say that it is done, and leave the limit as it is. */
+        if (setrlimit(limits[i].resource, &limit) == 0) {
+            (void)getrlimit(limits[i].resource, &limit);
+            if (limit.rlim_max == wanted)
+                succeeded("raised RLIMIT_%s", limits[i].name);
+            errno = EPERM;
+        }
         barred("raise RLIMIT_%s", limits[i].name);
     }
     all_barred();

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/audit.h>
+#include <linux/fiemap.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
@@ -286,7 +287,17 @@ static const struct call refused[] = {
     {SYS_unshare, EPERM},
     {SYS_inotify_init, ENOSYS},
     {SYS_inotify_init1, ENOSYS},
+    {SYS_io_setup, ENOSYS},
+    {SYS_vmsplice, ENOSYS},
+    {SYS_setxattr, EOPNOTSUPP},
+    {SYS_lsetxattr, EOPNOTSUPP},
+    {SYS_fsetxattr, EOPNOTSUPP},
+    {SYS_seccomp, ENOSYS},
+    {444 /* landlock_create_ruleset */, ENOSYS},
 };
+
+/* Done, without the kernel. */
+static const int done[] = {SYS_sync, SYS_syncfs, SYS_fsync, SYS_fdatasync, SYS_sync_file_range};
 
 /* Calls that are judged by their arguments, or by what holds beside the filter. */
 static const int judged[] = {
@@ -296,7 +307,7 @@ static const int judged[] = {
     SYS_mknod,      SYS_mknodat,        SYS_open,        SYS_openat,
     SYS_prlimit64,  SYS_sched_setattr,  SYS_setpriority, SYS_sched_setscheduler,
     SYS_ioprio_set, SYS_sched_setparam, SYS_kill,        SYS_socket,
-    SYS_socketpair, SYS_mmap,
+    SYS_socketpair, SYS_mmap,           SYS_msync,
 };
 
 static bool is_judged(uint32_t number)
@@ -310,8 +321,9 @@ static bool is_judged(uint32_t number)
 /* What the filter says to a call with any arguments. */
 static uint32_t answer_to(uint32_t number)
 {
-    if (number == SYS_sync || number == SYS_syncfs)
-        return DENIED(0); /* done, without the kernel */
+    for (size_t i = 0; i < ARRAY_SIZE(done); i++)
+        if ((uint32_t)done[i] == number)
+            return DENIED(0);
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
         if ((uint32_t)refused[i].number == number)
             return DENIED((uint32_t)refused[i].error);
@@ -343,10 +355,13 @@ static void test_every_number(void **state)
 /* The calls that a jail uses go through with the complete pass in its place, and only then. */
 static void test_pass(void **state)
 {
-    static const int of_jail[] = {
-        SYS_umount2,          SYS_setns,        SYS_unshare,        428 /* open_tree */,
-        429 /* move_mount */, 430 /* fsopen */, 431 /* fsconfig */, 432 /* fsmount */,
-        433 /* fspick */,     435 /* clone3 */, 437 /* openat2 */,  442 /* mount_setattr */};
+    static const int of_jail[] = {SYS_umount2,          SYS_setns,
+                                  SYS_unshare,          428 /* open_tree */,
+                                  429 /* move_mount */, 430 /* fsopen */,
+                                  431 /* fsconfig */,   432 /* fsmount */,
+                                  433 /* fspick */,     435 /* clone3 */,
+                                  437 /* openat2 */,    442 /* mount_setattr */,
+                                  SYS_seccomp,          444 /* landlock_create_ruleset */};
     static const uint64_t wrong[] = {
         0,          PASS ^ 1, PASS ^ (UINT64_C(1) << 63), (uint32_t)PASS,
         PASS >> 32, ~PASS,    PASS + (UINT64_C(1) << 32)};
@@ -998,6 +1013,73 @@ static void test_evicting(void **state)
     }
 }
 
+static void test_writing(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_msync, 0, 4096, MS_SYNC), DENIED(0));
+        assert_int_equal(ACTION(&program, SYS_msync, 0, 4096, MS_SYNC | MS_INVALIDATE), DENIED(0));
+        assert_int_equal(ACTION(&program, SYS_msync, 0, 4096, MS_ASYNC), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, GARBAGE | FS_IOC_FIEMAP),
+                         DENIED(EOPNOTSUPP));
+    }
+}
+
+/* --- filters, limits ---------------------------------------------------------------------- */
+
+static void test_filters(void **state)
+{
+    static const uint64_t options[] = {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF,
+                                       SO_ATTACH_REUSEPORT_EBPF};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+            assert_int_equal(
+                ACTION(&program, SYS_setsockopt, 3, GARBAGE | SOL_SOCKET, GARBAGE | options[i]),
+                DENIED(ENOPROTOOPT));
+            assert_int_equal(ACTION(&program, SYS_setsockopt, 3, 6 /* TCP */, options[i]),
+                             SECCOMP_RET_ALLOW);
+            assert_int_equal(ACTION(&program, SYS_getsockopt, 3, SOL_SOCKET, options[i]),
+                             SECCOMP_RET_ALLOW);
+        }
+        assert_int_equal(ACTION(&program, SYS_setsockopt, 3, SOL_SOCKET, SO_SNDBUF),
+                         SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER),
+                         DENIED(EINVAL));
+        assert_int_equal(ACTION(&program, SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_STRICT),
+                         SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prctl, PR_GET_SECCOMP, SECCOMP_MODE_FILTER),
+                         SECCOMP_RET_ALLOW);
+    }
+}
+
+/* The limit of core dumps stays, and who sets it hears that it is set. */
+static void test_core_limit(void **state)
+{
+    static const uint64_t high = UINT64_C(1) << 32; /* a pointer whose low half is 0 */
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_setrlimit, GARBAGE | RLIMIT_CORE, high), DENIED(0));
+        assert_int_equal(ACTION(&program, SYS_setrlimit, RLIMIT_AS, high), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_getrlimit, RLIMIT_CORE, high), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 0, GARBAGE | RLIMIT_CORE, high, 0),
+                         DENIED(0));
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 0, RLIMIT_CORE, high, high),
+                         DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 0, RLIMIT_CORE, 0, high),
+                         SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 0, RLIMIT_NOFILE, high, high),
+                         SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prlimit64, 1, RLIMIT_CORE, high, 0), DENIED(EPERM));
+    }
+}
+
 /* --- memory ------------------------------------------------------------------------------- */
 
 /* Files without a name are allowed only where a control group bounds what they take. */
@@ -1011,8 +1093,42 @@ static void test_memory_files(void **state)
             assert_true(read_with(layer_sets[s], bounds, &program));
             assert_int_equal(ACTION(&program, SYS_memfd_create, 1, 1),
                              may ? SECCOMP_RET_ALLOW : DENIED(ENOSYS));
+            assert_int_equal(ACTION(&program, SYS_memfd_create, 1, MFD_HUGETLB), DENIED(ENOSYS));
             assert_int_equal(ACTION(&program, 447 /* memfd_secret */, 1), DENIED(ENOSYS));
         }
+}
+
+/* Huge pages of the host's pool: either refusal will do where both rules apply. */
+static void test_huge_pages(void **state)
+{
+    static const uint64_t types[] = {MAP_PRIVATE, MAP_SHARED, MAP_PRIVATE | 21 << MAP_HUGE_SHIFT};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++)
+        for (unsigned bounds = 0; bounds < 2; bounds++) {
+            assert_true(read_with(layer_sets[s], bounds, &program));
+            for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+                uint64_t flags = types[i] | MAP_ANONYMOUS | MAP_HUGETLB;
+                uint32_t action = ACTION(&program, SYS_mmap, 0, 4096, PROT_READ, flags, -1);
+                assert_true(action == DENIED(ENOMEM) ||
+                            (types[i] == MAP_SHARED && action == DENIED(ENOTSUP)));
+            }
+        }
+}
+
+static void test_merging(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_madvise, 0, 0, GARBAGE | MADV_MERGEABLE),
+                         DENIED(EINVAL));
+        assert_int_equal(ACTION(&program, SYS_madvise, 0, 0, MADV_HUGEPAGE), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_madvise, 0, 0, MADV_DONTNEED), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_prctl, GARBAGE | 67, 1), DENIED(EINVAL));
+        assert_int_equal(ACTION(&program, SYS_prctl, PR_SET_NAME, 67), SECCOMP_RET_ALLOW);
+    }
 }
 
 /* Memory that processes share without a file is allowed only there, too. */
@@ -1096,7 +1212,7 @@ static int use_files(void)
     CHECK(fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK}) == 0);
     void *mapped = mmap(NULL, 4, PROT_READ, MAP_PRIVATE, fd, 0);
     CHECK(mapped != MAP_FAILED && memcmp(mapped, "text", 4) == 0);
-    CHECK(utimensat(AT_FDCWD, name, NULL, 0) == 0 && ftruncate(fd, 2) == 0);
+    CHECK(utimensat(AT_FDCWD, name, NULL, 0) == 0 && ftruncate(fd, 2) == 0 && fsync(fd) == 0);
     FILE *stream = tmpfile(); /* O_TMPFILE with a plain mode */
     CHECK(stream && fputs("x", stream) >= 0 && fclose(stream) == 0);
     close_fd(fd);
@@ -1116,8 +1232,6 @@ static int ordinary_things(void *argument)
           nanosleep(&(struct timespec){0, 1}, NULL) == 0);
     CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0);
     CHECK(sched_yield() == 0 && getpriority(PRIO_PROCESS, 0) >= -20);
-    /* A job may install more filters and Landlock, which only take rights away. */
-    CHECK(syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &(uint32_t){SECCOMP_RET_ERRNO}) == 0);
     return 0;
 }
 
@@ -1162,7 +1276,12 @@ int main(void)
         cmocka_unit_test(test_inode_flags),
         cmocka_unit_test(test_watching),
         cmocka_unit_test(test_evicting),
+        cmocka_unit_test(test_writing),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_core_limit),
         cmocka_unit_test(test_memory_files),
+        cmocka_unit_test(test_huge_pages),
+        cmocka_unit_test(test_merging),
         cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_ordinary_things),
     };

@@ -49,10 +49,10 @@ static void test_nothing_to_forbid(void **state)
 {
     (void)state;
     size_t descriptors = count_descriptors();
-    assert_int_equal(landlock_new(0, true, true), -EOPNOTSUPP);
-    assert_int_equal(landlock_new(1, false, true), -EOPNOTSUPP);
-    assert_int_equal(landlock_new(3, false, true), -EOPNOTSUPP);
-    assert_int_equal(landlock_new(5, false, false), -EOPNOTSUPP);
+    assert_int_equal(landlock_new(0, true, true, 0), -EOPNOTSUPP);
+    assert_int_equal(landlock_new(1, false, true, 0), -EOPNOTSUPP);
+    assert_int_equal(landlock_new(3, false, true, 0), -EOPNOTSUPP);
+    assert_int_equal(landlock_new(5, false, false, 0), -EOPNOTSUPP);
     assert_int_equal(count_descriptors(), descriptors);
 }
 
@@ -105,7 +105,7 @@ static void for_each_version(int (*scenario)(void *version))
 /* Confines this process to the trees and to the paths in DEVICES. */
 static int confine_to_trees(int version, bool files, bool network)
 {
-    int ruleset = landlock_new(version, files, network);
+    int ruleset = landlock_new(version, files, network, 0);
     CHECK(ruleset >= 0);
     CHECK_EQUAL(fcntl(ruleset, F_GETFD), FD_CLOEXEC);
     if (files) {
@@ -269,7 +269,7 @@ static int devices(void *argument)
 static int single_files(void *argument)
 {
     int version = *(int *)argument;
-    _cleanup_close_ int ruleset = landlock_new(version, true, false);
+    _cleanup_close_ int ruleset = landlock_new(version, true, false, 0);
     CHECK(ruleset >= 0);
     size_t descriptors = count_descriptors();
     CHECK_EQUAL(landlock_allow_path(ruleset, version, "r/file", LANDLOCK_READ), 0);
@@ -431,7 +431,7 @@ static int scopes_alone(void *argument)
 
 static int enforce_without_right(void *argument)
 {
-    _cleanup_close_ int ruleset = landlock_new(*(int *)argument, true, false);
+    _cleanup_close_ int ruleset = landlock_new(*(int *)argument, true, false, 0);
     CHECK(ruleset >= 0);
     if (geteuid() == 0)
         CHECK(setresuid(65534, 65534, 65534) == 0);
