@@ -67,7 +67,7 @@ struct group {
 static const struct group groups[] = {
     /* Inspecting or steering other processes; the jail has the job's identity. */
     {EPERM,
-     {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
+     {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "process_madvise",
       "process_mrelease", "move_pages", "migrate_pages", NULL}},
     /* Binding itself to a few CPUs: threads that take these from each other would look as if others
      * took them, and move the job's deadline (pool/starvation.h). */

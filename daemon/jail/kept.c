@@ -2,6 +2,7 @@
 #include "kept.h"
 #include "children.h"
 #include "pace.h"
+#include "same_memory.h"
 #include "tree_memory.h"
 #include "tree_time.h"
 
@@ -94,9 +95,10 @@ static int look(struct kept *kept, const struct enclosure *enclosure, struct pol
     if (!reap(kept))
         return -1;
     uint64_t idle_ns = used_ns(kept, enclosure) - kept->idle_used_ns;
+    const struct tree_memory tree = {
+        .proc = enclosure->view.proc, .pass = enclosure->pass, .is_same = same_memory};
     bool takes_too_much =
-        kept->memory_bytes > 0 &&
-        tree_memory_exceeds(enclosure->view.proc, 0, kept->memory_bytes, until, 1) > 0;
+        kept->memory_bytes > 0 && tree_memory_exceeds(&tree, kept->memory_bytes, until, 1) > 0;
     if (takes_too_much || (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
         kept_kill();
     return pace_next_ms(&pace, LOOK_MS);

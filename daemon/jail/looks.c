@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "looks.h"
 #include "pace.h"
+#include "same_memory.h"
 #include "tree_memory.h"
 
 #include "daemon/base/clock.h"
@@ -10,12 +11,12 @@
 #define LOOK_MS UINT64_C(50)
 
 /* Sums up the tree's memory, unless nothing has run since the last whole sum. */
-static void look_at_memory(struct looks *looks, int proc, pid_t twin, struct pollfd *until,
-                           nfds_t count)
+static void look_at_memory(struct looks *looks, const struct tree_memory *tree,
+                           struct pollfd *until, nfds_t count)
 {
     if (looks->known.is_on && !looks->known.has_stirred)
         return;
-    int r = tree_memory_exceeds(proc, twin, looks->memory_bytes, until, count);
+    int r = tree_memory_exceeds(tree, looks->memory_bytes, until, count);
     looks->took_too_much = r > 0;
     looks->known.has_stirred = r < 0;
 }
@@ -35,8 +36,10 @@ static int look(struct looks *looks, const struct work *work, int proc,
     /* Not at the first look already: most jobs that last until then are over before the second. */
     if (looks->known.is_on && pace.began_ns - looks->known.looked_ns >= LOOK_MS / 2 * NS_PER_MS)
         tree_known_look(&looks->known, proc, twin);
+    const struct tree_memory tree = {
+        .proc = proc, .twin = twin.pid, .pass = work->pass, .is_same = same_memory};
     if (bounds_memory)
-        look_at_memory(looks, proc, twin.pid, until, count);
+        look_at_memory(looks, &tree, until, count);
     return pace_next_ms(&pace, LOOK_MS);
 }
 

@@ -7,7 +7,8 @@
  * supervisor and its jails know. A job that begins with execve has none of the jail's memory. A job
  * that is a fork of the jail can find the number there, and tell it to others as long as the jail
  * lasts. Against that, either the number is made worthless (bar_user_namespaces() in enclosure.c),
- * or every job gives up these calls before it runs anything of its own (pass_give_up()). */
+ * or every job gives up these calls before it runs anything of its own (pass_give_up()). With kcmp
+ * a job that finds it compares no processes but its own: the jail cannot be looked into. */
 
 #include <errno.h>
 #include <stdint.h>
@@ -24,6 +25,8 @@
     X(fsconfig, EPERM)                                    \
     X(fspick, EPERM)                                      \
     X(mount_setattr, EPERM)                               \
+    /* To compare processes (same_memory.h). */           \
+    X(kcmp, EPERM)                                        \
     /* Namespaces. */                                     \
     X(setns, EPERM)                                       \
     X(unshare, EPERM)                                     \
@@ -34,7 +37,7 @@
     X(seccomp, ENOSYS)                                    \
     X(landlock_create_ruleset, ENOSYS)
 
-/* Installs a filter that refuses these calls to the calling process even with the pass, which PASS
- * is. That the
- * kernel supports it is known from the jail's own filter. 0 or a negative errno. */
+/* Installs a filter that refuses these calls to the calling process even with PASS, the number of
+ * its jail. That the kernel supports it is known from the jail's own filter. 0 or a negative
+ * errno. */
 int pass_give_up(uint64_t pass);

@@ -22,6 +22,7 @@
 #include "idmap.h"
 #include "inspect.h"
 #include "own_state.h"
+#include "same_memory.h"
 #include "shield.h"
 #include "tree_memory.h"
 #include "twin.h"
@@ -357,6 +358,9 @@ static const char *await_loaded(struct template *template, const struct template
     struct link_loaded *loaded = &template->loaded;
     struct pollfd until[] = {{.fd = template->link, .events = POLLIN},
                              {.fd = template->pidfd, .events = POLLIN}};
+    const struct tree_memory tree = {.proc = parts->enclosure->view.proc,
+                                     .pass = parts->enclosure->pass,
+                                     .is_same = same_memory};
     uint64_t began_ns = clock_now_ns();
     while (!hear(template, LOOK_MS, loaded, sizeof(*loaded))) {
         struct pollfd closed = {.fd =
@@ -365,8 +369,7 @@ static const char *await_loaded(struct template *template, const struct template
             return "the process that loads its modules has ended";
         if (clock_now_ns() >= began_ns + parts->load_ms * NS_PER_MS)
             return "its modules take too long to load";
-        if (tree_memory_exceeds(parts->enclosure->view.proc, 0, parts->memory_bytes, until,
-                                ARRAY_SIZE(until)) > 0)
+        if (tree_memory_exceeds(&tree, parts->memory_bytes, until, ARRAY_SIZE(until)) > 0)
             return "its modules take more memory than a job may have";
     }
     loaded->why[sizeof(loaded->why) - 1] = loaded->digest[sizeof(loaded->digest) - 1] = '\0';

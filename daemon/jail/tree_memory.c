@@ -4,7 +4,15 @@
  * memory. So the second is asked for only when the first exceeds the limit.
  *
  * Neither contains page tables, of which a process can have any amount by reading pages of zeros
- * here and there in a large mapping. Each process has its own. */
+ * here and there in a large mapping. Each process has its own.
+ *
+ * A child that is to become another program runs in its parent's memory until it does (vfork,
+ * posix_spawn). Each of the two has all of that memory then, also in proportion, which looks at
+ * memories and not at processes. So such a child does not count; its parent does. The kernel is
+ * asked before the child's memory is read: in the meantime the child may get one of its own, but
+ * two memories never become one. Nobody but the kernel is believed, or a job could have two count
+ * as one. A process that runs in the memory of any other than its parent counts once more; no
+ * program needs such. */
 #include "tree_memory.h"
 #include "proc_files.h"
 
@@ -60,42 +68,63 @@ static long read_living(int proc, long pid, char status[STATUS_MAX])
 }
 
 /* Adds what a process has to *BYTES. Returns whether that is all of it. */
-typedef bool (*count_memory)(int proc, long thread, const char *status, uint64_t *bytes);
+typedef bool (*count_memory)(const struct tree_memory *tree, long thread, char status[STATUS_MAX],
+                             uint64_t *bytes);
 
-static bool resident(int proc, long thread, const char *status, uint64_t *bytes)
+static bool resident(const struct tree_memory *tree, long thread, char status[STATUS_MAX],
+                     uint64_t *bytes)
 {
-    (void)proc;
+    (void)tree;
     (void)thread;
     *bytes +=
         line_of(status, "\nVmRSS:") + line_of(status, "\nVmPTE:") + line_of(status, "\nVmSwap:");
     return true;
 }
 
-static bool in_proportion(int proc, long thread, const char *status, uint64_t *bytes)
+/* Whether THREAD, whose status is STATUS, runs in the memory of its parent, which counts. */
+static bool is_in_parent(const struct tree_memory *tree, long thread, char status[STATUS_MAX])
+{
+    static const char name[] = "\nPPid:";
+    char of_parent[STATUS_MAX];
+    const char *line = strstr(status, name);
+    long parent = line ? strtol(line + strlen(name), NULL, 10) : 0;
+    if (parent <= 1 || parent == tree->twin)
+        return false;
+    parent = read_living(tree->proc, parent, of_parent);
+    /* Memory that a thread has after the comparison, it had before. */
+    return parent > 0 && tree->is_same((pid_t)thread, (pid_t)parent, tree->pass) &&
+           read_status(tree->proc, thread, status);
+}
+
+static bool in_proportion(const struct tree_memory *tree, long thread, char status[STATUS_MAX],
+                          uint64_t *bytes)
 {
     char text[2048];
+    if (is_in_parent(tree, thread, status))
+        return true;
     *bytes += line_of(status, "\nVmPTE:");
-    if (!read_of(proc, thread, "smaps_rollup", text, sizeof(text)))
+    if (!read_of(tree->proc, thread, "smaps_rollup", text, sizeof(text)))
         return false;
     *bytes += line_of(text, "\nPss:") + line_of(text, "\nSwapPss:");
     return true;
 }
 
 /* Compares the sum of OF with MOST, and returns as tree_memory_exceeds() does. */
-static int compare(int proc, pid_t twin, count_memory of, uint64_t most, struct pollfd *until,
-                   nfds_t count)
+static int compare(const struct tree_memory *tree, count_memory of, uint64_t most,
+                   struct pollfd *until, nfds_t count)
 {
     char status[STATUS_MAX];
     uint64_t bytes = 0;
     bool is_whole = true;
+    int proc = tree->proc;
     _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, ".");
     errno = 0;
     for (const struct dirent *entry; dir && (entry = readdir(dir)); errno = 0) {
         long pid = strtol(entry->d_name, NULL, 10);
-        if (pid <= 1 || pid == twin)
+        if (pid <= 1 || pid == tree->twin)
             continue;
         long thread = read_living(proc, pid, status);
-        if (thread == 0 || !of(proc, thread, status, &bytes))
+        if (thread == 0 || !of(tree, thread, status, &bytes))
             is_whole = false;
         if (count > 0 && poll(until, count, 0) > 0)
             return -EINTR;
@@ -105,8 +134,9 @@ static int compare(int proc, pid_t twin, count_memory of, uint64_t most, struct 
     return is_whole && dir && errno == 0 ? 0 : -EAGAIN;
 }
 
-int tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes, struct pollfd *until, nfds_t count)
+int tree_memory_exceeds(const struct tree_memory *tree, uint64_t bytes, struct pollfd *until,
+                        nfds_t count)
 {
-    int r = compare(proc, twin, resident, bytes, NULL, 0);
-    return r > 0 ? compare(proc, twin, in_proportion, bytes, until, count) : r;
+    int r = compare(tree, resident, bytes, NULL, 0);
+    return r > 0 ? compare(tree, in_proportion, bytes, until, count) : r;
 }

@@ -8,9 +8,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Returns 1 if all processes that PROC shows but the jail and TWIN (0: none) have more than BYTES
- * resident, swapped out or in page tables, and 0 if not. PROC is a /proc of the jail's pid
- * namespace that hides none. Shared pages count once. -EAGAIN: those that could be read have not;
- * others could not be, or had ended. A job can make counting take long: -EINTR as soon as one of
- * the COUNT descriptors UNTIL is ready. */
-int tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes, struct pollfd *until, nfds_t count);
+/* Whose memory is counted: that of all processes but the jail. */
+struct tree_memory {
+    int proc;      /* a /proc of the jail's pid namespace that hides none */
+    pid_t twin;    /* not counted either; 0: none */
+    uint64_t pass; /* see pass.h */
+    bool (*is_same)(pid_t one, pid_t other, uint64_t pass); /* same_memory(), but in tests */
+};
+
+/* Returns 1 if the processes have more than BYTES resident, swapped out or in page tables, and 0 if
+ * not. Shared pages count once, and so does memory that several processes run in, if each is a
+ * child of another. -EAGAIN: those that could be read have not; others could not be, or had ended.
+ * A job can make counting take long: -EINTR as soon as one of the COUNT descriptors UNTIL is ready.
+ */
+int tree_memory_exceeds(const struct tree_memory *tree, uint64_t bytes, struct pollfd *until,
+                        nfds_t count);

@@ -341,7 +341,7 @@ static void judge_late_exit(struct slot_job *job, pid_t jail_pid)
     };
     uint64_t limit_ns = wall_clock_ns(job) * (job->is_joined ? 2 : 1);
     uint64_t lost_ns = slot_job_is_command(job) ? 0 : starvation_lost_ns(&starvation), deadline_ns;
-    if (starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns, 0, 0, &deadline_ns) ==
+    if (starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns, 0, &deadline_ns) ==
         STARVATION_OVER)
         result->killed = SLOT_KILL_DEADLINE;
 }
@@ -508,8 +508,11 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
     /* The limit is that of each program of a pair. */
     uint64_t limit_ns = wall_clock_ns(job) * (notice->is_second ? 2 : 1) + job->shared_ns;
     uint64_t lost_ns = starvation_lost_ns(&starvation), deadline_ns;
+    if (job->result.run_delay_ns !=
+        UINT64_MAX) /* processes that have waited may have ended since */
+        lost_ns = MAX(lost_ns, job->result.run_delay_ns);
     enum starvation_verdict verdict = starvation_judge(
-        limit_ns, starvation.elapsed_ns, lost_ns, job->result.deadline_moves,
+        limit_ns, starvation.elapsed_ns, lost_ns,
         job->deadline_ns - MIN(job->result.started_ns, job->deadline_ns), &deadline_ns);
     job->result.run_delay_ns = lost_ns;
     job->was_asked_ahead = verdict == STARVATION_OPEN;

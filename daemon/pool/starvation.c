@@ -42,30 +42,27 @@ uint64_t starvation_step_ns(uint64_t limit_ns)
 }
 
 static enum starvation_verdict judge(uint64_t limit_ns, uint64_t elapsed_ns, uint64_t lost_ns,
-                                     unsigned moves, uint64_t due_ns, uint64_t *ret_deadline_ns)
+                                     uint64_t due_ns, uint64_t *ret_deadline_ns)
 {
     uint64_t end_ns = MAX(due_ns, elapsed_ns);
-    uint64_t most_ns = limit_ns * STARVATION_FACTOR_MAX;
-    double had = (double)(elapsed_ns - MIN(lost_ns, elapsed_ns));
-    double wanted = (double)limit_ns * (double)elapsed_ns / MAX(had, 1.0);
-    if (wanted < (double)(end_ns + starvation_step_ns(limit_ns)))
+    uint64_t wanted_ns = limit_ns + MIN(lost_ns, elapsed_ns);
+    uint64_t deadline_ns = MIN(wanted_ns, limit_ns * STARVATION_FACTOR_MAX);
+    if (wanted_ns < end_ns + starvation_step_ns(limit_ns))
         return STARVATION_OVER;
-    uint64_t deadline_ns = wanted < (double)most_ns ? (uint64_t)wanted : most_ns;
-    if (moves >= STARVATION_MOVES_MAX || deadline_ns <= end_ns)
+    if (deadline_ns <= end_ns)
         return STARVATION_STARVED;
     *ret_deadline_ns = deadline_ns;
     return STARVATION_MOVE;
 }
 
 enum starvation_verdict starvation_judge(uint64_t limit_ns, uint64_t elapsed_ns, uint64_t lost_ns,
-                                         unsigned moves, uint64_t due_ns, uint64_t *ret_deadline_ns)
+                                         uint64_t due_ns, uint64_t *ret_deadline_ns)
 {
-    enum starvation_verdict verdict =
-        judge(limit_ns, elapsed_ns, lost_ns, moves, due_ns, ret_deadline_ns);
+    enum starvation_verdict verdict = judge(limit_ns, elapsed_ns, lost_ns, due_ns, ret_deadline_ns);
     if (verdict == STARVATION_MOVE || elapsed_ns >= due_ns)
         return verdict;
     /* It is over if it is even if all the time until its deadline is lost, too. */
     uint64_t unused_ns, most_ns = lost_ns + (due_ns - elapsed_ns);
-    verdict = judge(limit_ns, due_ns, most_ns, moves, due_ns, &unused_ns);
+    verdict = judge(limit_ns, due_ns, most_ns, due_ns, &unused_ns);
     return verdict == STARVATION_OVER ? STARVATION_OVER : STARVATION_OPEN;
 }

@@ -5,26 +5,28 @@
  *
  * Theory of operation. A job may take LIMIT of wall clock on a host that does nothing else. While
  * it is ready to run and others have the CPU, its clock stands still, so to say: the time that it
- * has lost so far is taken off the time that has passed. If less than LIMIT is left, the deadline
- * moves to where the job would reach LIMIT if it went on losing time at the same rate:
+ * has lost so far is taken off the time that has passed. If that is less than LIMIT, the deadline
+ * moves to where the job reaches LIMIT if it loses no more:
  *
- *     deadline = LIMIT * elapsed / (elapsed - lost)
+ *     deadline = LIMIT + lost
  *
- * For a job that does nothing but compute this is LIMIT * (run + wait) / run. Time that it sleeps
- * counts against it as ever.
+ * There the question is put again. So a job that goes on losing time moves on, in ever smaller
+ * steps: one that does nothing but compute to LIMIT * (run + wait) / run. To move there at once, as
+ * if it was to lose time at the same rate for ever, would be a gift to one that is starved only at
+ * first. Time that it sleeps counts against it as ever.
  *
  * For some intervals nobody knows what ran, because a process ended whose CPU time was not
  * accounted for. The job may have used all CPUs then, so such an interval never counts as lost.
  *
  * A job cannot make itself starve. Threads that wait for each other's CPU time leave no CPU idle:
  * what they wait counts only as far as the job's CPUs were not running the job itself. In any case
- * a deadline moves at most STARVATION_MOVES_MAX times, to at most STARVATION_FACTOR_MAX times
- * LIMIT. A job that has not had its time by then is starved: nothing is known about it. */
+ * a deadline moves to at most STARVATION_FACTOR_MAX times LIMIT, each time but the last by at least
+ * starvation_step_ns(). A job that has not had its time by then is starved: nothing is known about
+ * it. */
 
 #include <stdint.h>
 
 #define STARVATION_FACTOR_MAX 10
-#define STARVATION_MOVES_MAX 10
 
 /* What is known of a job while it runs. Times in nanoseconds. */
 struct starvation {
@@ -36,8 +38,8 @@ struct starvation {
     unsigned cpu_percent; /* what the job could use at most: 100 for each CPU, or a lower limit */
 };
 
-/* A deadline moves by at least this time: an idle sleeper waits for a CPU too, whenever it wakes.
- */
+/* A deadline moves by at least this time, as long as it may: an idle sleeper waits for a CPU too,
+ * whenever it wakes. */
 uint64_t starvation_step_ns(uint64_t limit_ns);
 
 /* How long the job stood still because others had the CPUs, at most elapsed_ns. Trusts no member of
@@ -51,10 +53,9 @@ enum starvation_verdict {
     STARVATION_OPEN,    /* it is too early to tell: ask again at the deadline */
 };
 
-/* Judges a job with the limit LIMIT_NS that has lost LOST_NS of ELAPSED_NS, after MOVES moves, and
- * whose deadline is DUE_NS or has passed. Only before DUE_NS is the verdict STARVATION_OPEN, if it
+/* Judges a job with the limit LIMIT_NS that has lost LOST_NS of ELAPSED_NS, and whose deadline is
+ * DUE_NS or has passed. Only before DUE_NS is the verdict STARVATION_OPEN, if it
  * depends on what the job gets until then. For STARVATION_MOVE stores the new deadline in
  * *ret_deadline_ns. Both deadlines are counted as elapsed_ns is. */
 enum starvation_verdict starvation_judge(uint64_t limit_ns, uint64_t elapsed_ns, uint64_t lost_ns,
-                                         unsigned moves, uint64_t due_ns,
-                                         uint64_t *ret_deadline_ns);
+                                         uint64_t due_ns, uint64_t *ret_deadline_ns);

@@ -71,6 +71,60 @@ def test_memory_that_processes_share_counts_once(client):
     outcome = run(client, 50, 0, 1)
     assert (outcome["success"], outcome["limit_exceeded"]) == (True, None), outcome
 
+# Has 350 MiB, and for two seconds children that run in its memory: such as wait for the program that they are to
+# become, as those of subprocess do, or such as stay.
+SPAWNS = """
+import os, subprocess, time
+own = bytearray(b"x") * (350 << 20)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+    subprocess.run(["/bin/true"], check=True)
+"""
+STAYS = """
+import ctypes, os, signal, time
+CLONE_VM = 0x100
+own = bytearray(b"x") * (350 << 20)
+libc = ctypes.CDLL(None, use_errno=True)
+stacks = [ctypes.create_string_buffer(1 << 16) for _ in range(4)]
+pause = ctypes.cast(libc.pause, ctypes.c_void_p)
+for stack in stacks:
+    top = ctypes.c_void_p((ctypes.addressof(stack) + len(stack)) & ~15)
+    assert libc.clone(pause, top, CLONE_VM | signal.SIGCHLD, None) > 0
+time.sleep(2)
+"""
+
+
+@pytest.mark.parametrize("family", [SPAWNS, STAYS], ids=["spawns", "stays"])
+def test_memory_that_several_processes_run_in_counts_once(client, family):
+    job = {"kind": "sandbox", "argv": [PYTHON, "-c", family], "limits": {"memory_bytes": 512 * MIB, "wall_clock": 60}}
+    outcome = client.run(job)["outcome"]
+    assert (outcome["success"], outcome["limit_exceeded"]) == (True, None), outcome
+
+
+
+# Each process is a child of the one before, and has memory of its own; the first thread of each has ended, which has
+# no memory any more, like that of any other.
+COPIES = """
+import ctypes, os, threading, time
+own = None
+def live(depth):
+    global own
+    own = None
+    own = bytearray(b"x") * (50 << 20)
+    if depth and not os.fork():
+        live(depth - 1)
+    threading.Thread(target=time.sleep, args=(60,)).start()
+    ctypes.CDLL(None).pthread_exit(None)
+live(7)
+"""
+
+
+def test_processes_that_look_alike_count_each(client):
+    job = {"kind": "sandbox", "argv": [PYTHON, "-c", COPIES], "limits": {"memory_bytes": 256 * MIB, "wall_clock": 30}}
+    outcome = client.run(job)["outcome"]
+    assert (outcome["success"], outcome["limit_exceeded"]) == (False, "memory"), outcome
+
 
 def test_a_candidate_counts(client):
     code = FAMILY % (0, 50, 60)

@@ -355,13 +355,21 @@ static void test_every_number(void **state)
 /* The calls that a jail uses go through with the complete pass in its place, and only then. */
 static void test_pass(void **state)
 {
-    static const int of_jail[] = {SYS_umount2,          SYS_setns,
-                                  SYS_unshare,          428 /* open_tree */,
-                                  429 /* move_mount */, 430 /* fsopen */,
-                                  431 /* fsconfig */,   432 /* fsmount */,
-                                  433 /* fspick */,     435 /* clone3 */,
-                                  437 /* openat2 */,    442 /* mount_setattr */,
-                                  SYS_seccomp,          444 /* landlock_create_ruleset */};
+    static const int of_jail[] = {SYS_umount2,
+                                  SYS_setns,
+                                  SYS_unshare,
+                                  428 /* open_tree */,
+                                  429 /* move_mount */,
+                                  430 /* fsopen */,
+                                  431 /* fsconfig */,
+                                  432 /* fsmount */,
+                                  433 /* fspick */,
+                                  435 /* clone3 */,
+                                  437 /* openat2 */,
+                                  442 /* mount_setattr */,
+                                  SYS_seccomp,
+                                  444 /* landlock_create_ruleset */,
+                                  SYS_kcmp};
     static const uint64_t wrong[] = {
         0,          PASS ^ 1, PASS ^ (UINT64_C(1) << 63), (uint32_t)PASS,
         PASS >> 32, ~PASS,    PASS + (UINT64_C(1) << 32)};

@@ -17,15 +17,20 @@
 
 #define KIB UINT64_C(1024)
 #define TWIN 5
+#define PASS 1234
 
 struct fixture {
     char path[32];
     int proc;
 };
 
+/* Pairs of processes that run in the same memory. */
+static pid_t same[4][2];
+
 static int set_up(void **state)
 {
     static struct fixture f;
+    memset(same, 0, sizeof(same));
     (void)snprintf(f.path, sizeof(f.path), "/tmp/rubricd-test-XXXXXX");
     if (!mkdtemp(f.path))
         return -1;
@@ -57,6 +62,7 @@ static void add_directory(const struct fixture *f, const char *path)
 /* A process or thread that has as many KiB of each. */
 struct memory {
     unsigned rss, tables, swap, pss;
+    unsigned parent;
 };
 
 static void add(const struct fixture *f, const char *pid, struct memory has)
@@ -64,10 +70,11 @@ static void add(const struct fixture *f, const char *pid, struct memory has)
     char path[64], text[256];
     add_directory(f, pid);
     (void)snprintf(path, sizeof(path), "%s/status", pid);
-    (void)snprintf(text, sizeof(text),
-                   "Name:\tx\nVmSize:\t 999999 kB\nVmRSS:\t%8u kB\nRssAnon:\t 9 kB\n"
-                   "VmPTE:\t%8u kB\nVmSwap:\t%8u kB\nThreads:\t1\n",
-                   has.rss, has.tables, has.swap);
+    (void)snprintf(
+        text, sizeof(text),
+        "Name:\tx\nPid:\t1\nPPid:\t%u\nVmSize:\t 999999 kB\nVmRSS:\t%8u kB\nRssAnon:\t 9 kB\n"
+        "VmPTE:\t%8u kB\nVmSwap:\t%8u kB\nThreads:\t1\n",
+        has.parent, has.rss, has.tables, has.swap);
     write_file(f, path, text);
     (void)snprintf(path, sizeof(path), "%s/smaps_rollup", pid);
     (void)snprintf(text, sizeof(text),
@@ -77,20 +84,35 @@ static void add(const struct fixture *f, const char *pid, struct memory has)
     write_file(f, path, text);
 }
 
+static bool is_same(pid_t one, pid_t other, uint64_t pass)
+{
+    assert_int_equal(pass, PASS);
+    for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+        if (same[i][0] == one && same[i][1] == other)
+            return true;
+    return false;
+}
+
+static int exceeds(const struct fixture *f, uint64_t bytes, struct pollfd *until)
+{
+    const struct tree_memory tree = {f->proc, TWIN, PASS, is_same};
+    return tree_memory_exceeds(&tree, bytes, until, until ? 1 : 0);
+}
+
 static void check(const struct fixture *f, uint64_t kib)
 {
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, kib * KIB, NULL, 0), 0);
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, kib * KIB - 1, NULL, 0), 1);
+    assert_int_equal(exceeds(f, kib * KIB, NULL), 0);
+    assert_int_equal(exceeds(f, kib * KIB - 1, NULL), 1);
 }
 
 static void test_all_but_the_jail_and_its_twin(void **state)
 {
     const struct fixture *f = *state;
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0), 0);
+    assert_int_equal(exceeds(f, 0, NULL), 0);
     add(f, "1", (struct memory){.rss = 5000, .pss = 5000});
     add(f, "5", (struct memory){.rss = 5000, .pss = 5000});
     add_directory(f, "sys");
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0), 0);
+    assert_int_equal(exceeds(f, 0, NULL), 0);
     add(f, "7", (struct memory){.rss = 100, .pss = 100});
     add(f, "8", (struct memory){.rss = 50, .pss = 50});
     check(f, 150);
@@ -102,6 +124,47 @@ static void test_shared_pages_count_once(void **state)
     add(f, "7", (struct memory){.rss = 100, .pss = 50});
     add(f, "8", (struct memory){.rss = 100, .pss = 50});
     check(f, 100);
+}
+
+/* Both have all of it, and its tables. */
+static void test_a_child_in_the_memory_of_its_parent(void **state)
+{
+    const struct fixture *f = *state;
+    add(f, "7", (struct memory){.parent = 1, .rss = 100, .pss = 100, .tables = 30});
+    add(f, "8", (struct memory){.parent = 7, .rss = 100, .pss = 100, .tables = 30});
+    add(f, "9", (struct memory){.parent = 8, .rss = 100, .pss = 100, .tables = 30});
+    check(f, 390);
+    memcpy(same, (pid_t[][2]){{8, 7}}, 1 * sizeof(*same));
+    check(f, 260);
+    memcpy(same, (pid_t[][2]){{8, 7}, {9, 8}}, 2 * sizeof(*same));
+    check(f, 130);
+}
+
+/* It counts, unless its parent does. */
+static void test_a_child_in_the_memory_of_another(void **state)
+{
+    const struct fixture *f = *state;
+    add(f, "1", (struct memory){.rss = 100, .pss = 100});
+    add(f, "5", (struct memory){.parent = 1, .rss = 100, .pss = 100});
+    add(f, "7", (struct memory){.parent = 1, .rss = 100, .pss = 100});
+    add(f, "8", (struct memory){.parent = 5, .rss = 100, .pss = 100});
+    add(f, "9", (struct memory){.parent = 6, .rss = 100, .pss = 100}); /* has just ended */
+    memcpy(same, (pid_t[][2]){{7, 1}, {8, 5}, {9, 6}, {9, 7}}, sizeof(same));
+    check(f, 300);
+}
+
+/* The parent's memory is that of a thread that lives. */
+static void test_a_child_of_a_process_whose_first_thread_has_ended(void **state)
+{
+    const struct fixture *f = *state;
+    add_directory(f, "7");
+    add_directory(f, "7/task");
+    add_directory(f, "7/task/8");
+    write_file(f, "7/status", "Name:\tx\nState:\tZ (zombie)\nPPid:\t1\nThreads:\t2\n");
+    add(f, "8", (struct memory){.parent = 1, .rss = 100, .pss = 100}); /* which `task` lists */
+    add(f, "9", (struct memory){.parent = 7, .rss = 100, .pss = 100});
+    memcpy(same, (pid_t[][2]){{9, 8}}, 1 * sizeof(*same));
+    check(f, 200);
 }
 
 static void test_page_tables(void **state)
@@ -127,10 +190,10 @@ static void test_a_process_that_has_ended(void **state)
     add_directory(f, "7/task");
     add_directory(f, "7/task/7");
     write_file(f, "7/status", "Name:\tx\nState:\tZ (zombie)\nThreads:\t1\n");
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 0, NULL, 0), -EAGAIN);
+    assert_int_equal(exceeds(f, 0, NULL), -EAGAIN);
     add(f, "8", (struct memory){.rss = 1, .pss = 1});
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 1 * KIB, NULL, 0), -EAGAIN);
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 1 * KIB - 1, NULL, 0), 1);
+    assert_int_equal(exceeds(f, 1 * KIB, NULL), -EAGAIN);
+    assert_int_equal(exceeds(f, 1 * KIB - 1, NULL), 1);
 }
 
 /* The others have too little for that, but nobody knows of all. */
@@ -140,11 +203,10 @@ static void test_what_cannot_be_read(void **state)
     add(f, "7", (struct memory){.rss = 100, .pss = 10});
     add(f, "8", (struct memory){.rss = 100, .pss = 10, .tables = 20});
     assert_int_equal(unlinkat(f->proc, "8/smaps_rollup", 0), 0);
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, NULL, 0), -EAGAIN);
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 30 * KIB, NULL, 0), -EAGAIN);
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 30 * KIB - 1, NULL, 0),
-                     1); /* with its tables */
-    assert_int_equal(tree_memory_exceeds(-1, TWIN, 0, NULL, 0), -EAGAIN);
+    assert_int_equal(exceeds(f, 50 * KIB, NULL), -EAGAIN);
+    assert_int_equal(exceeds(f, 30 * KIB, NULL), -EAGAIN);
+    assert_int_equal(exceeds(f, 30 * KIB - 1, NULL), 1); /* with its tables */
+    assert_int_equal(exceeds(&(struct fixture){.proc = -1}, 0, NULL), -EAGAIN);
 }
 
 /* Counting stops as soon as the caller has something else to do. */
@@ -155,9 +217,9 @@ static void test_something_else_to_do(void **state)
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     struct pollfd until = {.fd = fds[0], .events = POLLIN};
     add(f, "7", (struct memory){.rss = 100, .pss = 100});
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, &until, 1), 1);
+    assert_int_equal(exceeds(f, 50 * KIB, &until), 1);
     assert_int_equal(write(fds[1], "x", 1), 1);
-    assert_int_equal(tree_memory_exceeds(f->proc, TWIN, 50 * KIB, &until, 1), -EINTR);
+    assert_int_equal(exceeds(f, 50 * KIB, &until), -EINTR);
     close_fd(fds[0]);
     close_fd(fds[1]);
 }
@@ -167,6 +229,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_but_the_jail_and_its_twin, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shared_pages_count_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_child_in_the_memory_of_its_parent, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_child_in_the_memory_of_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_child_of_a_process_whose_first_thread_has_ended,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_page_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_swapped_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_process_that_has_ended, set_up, tear_down),

@@ -337,11 +337,11 @@ static void test_an_answer_that_leaves_it_open(void **state)
     assert_int_equal(slot_job_check_after_ms(&f->job, run_for(f, 995)), 5);
     assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
     assert_true(is_asked(f) && hear(f, 1000, 944, 56));
-    assert_int_equal(f->job.result.deadline_ms, 1060);
+    assert_int_equal(f->job.result.deadline_ms, 1056);
     /* Of the new deadline it is asked ahead, again. */
-    assert_int_equal(check(f, 1049), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 1045), SLOT_KILL_NONE);
     assert_false(is_asked(f));
-    assert_int_equal(check(f, 1050), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 1046), SLOT_KILL_NONE);
     assert_true(is_asked(f));
 }
 
@@ -351,6 +351,9 @@ static void test_what_is_heard_before_the_deadline(void **state)
     struct fixture *f = *state;
     assert_int_equal(check(f, 990), SLOT_KILL_NONE);
     assert_true(is_asked(f) && hear(f, 990, 1, 989));
+    assert_int_equal(f->job.result.deadline_ms, 1989);
+    assert_int_equal(check(f, 9500), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 9500, 1, 9499));
     assert_int_equal(f->job.result.deadline_ms, 10000);
     assert_int_equal(check(f, 9990), SLOT_KILL_NONE);
     assert_true(is_asked(f) && hear(f, 9990, 1, 9989));
@@ -396,19 +399,33 @@ static void test_the_deadline_moves(void **state)
     assert_true(is_asked(f) && hear(f, 1000, 500, 500));
     assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
     assert_false(is_asked(f));
-    assert_int_equal(slot_job_remaining_ms(&f->job, run_for(f, 1000)), 1000);
-    assert_int_equal(check(f, 1989), SLOT_KILL_NONE);
+    assert_int_equal(slot_job_remaining_ms(&f->job, run_for(f, 1000)), 500);
+    assert_int_equal(check(f, 1489), SLOT_KILL_NONE);
     assert_false(is_asked(f));
-    assert_int_equal(check(f, 2000), SLOT_KILL_NONE);
-    assert_true(is_asked(f) && hear(f, 2000, 800, 1200));
-    assert_int_equal(check(f, 2489), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 1500), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 1500, 800, 700));
+    assert_int_equal(check(f, 1689), SLOT_KILL_NONE);
     assert_false(is_asked(f));
-    assert_int_equal(check(f, 2500), SLOT_KILL_NONE);
-    assert_true(is_asked(f) && hear(f, 2500, 1000, 1500));
-    assert_int_equal(check(f, 2500), SLOT_KILL_DEADLINE);
+    assert_int_equal(check(f, 1700), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 1700, 1000, 700));
+    assert_int_equal(check(f, 1700), SLOT_KILL_DEADLINE);
     assert_int_equal(f->job.result.deadline_moves, 2);
-    assert_int_equal(f->job.result.deadline_ms, 2500);
-    assert_true(f->job.result.run_delay_ns == 1500 * NS_PER_MS);
+    assert_int_equal(f->job.result.deadline_ms, 1700);
+    assert_true(f->job.result.run_delay_ns == 700 * NS_PER_MS);
+}
+
+/* What it is known to have lost stays, also if those that waited have ended. */
+static void test_what_was_lost_stays_lost(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 1000, 500, 500));
+    assert_int_equal(check(f, 1400), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 1490), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 1490, 0, 0));
+    assert_int_equal(check(f, 1499), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 1500), SLOT_KILL_DEADLINE);
+    assert_int_equal(f->job.result.deadline_ms, 1500);
 }
 
 /* What was read when the job had run for 1100 ms is no older and no newer on its way. */
@@ -421,13 +438,13 @@ static void test_an_answer_that_was_under_way_for_long(void **state)
     assert_true(is_asked(f));
     notice.ended_ns = run_for(f, 1100);
     assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1800)));
-    assert_int_equal(f->job.result.deadline_ms, 2200);
-    assert_int_equal(check(f, 2200), SLOT_KILL_NONE);
+    assert_int_equal(f->job.result.deadline_ms, 1600);
+    assert_int_equal(check(f, 1600), SLOT_KILL_NONE);
     assert_true(is_asked(f));
     notice.ended_ns = 0; /* a jail that lies: not before it was asked */
-    notice.run_delay_ns = 1100 * NS_PER_MS;
-    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 2300)));
-    assert_int_equal(check(f, 2300), SLOT_KILL_DEADLINE);
+    notice.run_delay_ns = 600 * NS_PER_MS;
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1900)));
+    assert_int_equal(check(f, 1900), SLOT_KILL_DEADLINE);
 }
 
 /* The jail knows of a part of the time alone. */
@@ -499,11 +516,13 @@ static void test_a_job_that_gets_no_time_is_starved(void **state)
 {
     struct fixture *f = *state;
     uint64_t now_ms = 1000;
-    assert_int_equal(check(f, now_ms), SLOT_KILL_NONE);
-    assert_true(is_asked(f) && hear(f, now_ms, 1, now_ms));
-    now_ms = 10000;
-    assert_int_equal(check(f, now_ms - 11), SLOT_KILL_NONE);
-    assert_false(is_asked(f));
+    while (now_ms < 10000) {
+        assert_int_equal(check(f, now_ms), SLOT_KILL_NONE);
+        assert_true(is_asked(f) && hear(f, now_ms, 1, now_ms));
+        now_ms += 1000;
+        assert_int_equal(check(f, now_ms - 11), SLOT_KILL_NONE);
+        assert_false(is_asked(f));
+    }
     assert_int_equal(check(f, now_ms), SLOT_KILL_NONE);
     assert_true(is_asked(f) && hear(f, now_ms, 1, now_ms));
     assert_int_equal(check(f, now_ms), SLOT_KILL_STARVED);
@@ -620,6 +639,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_jail_that_does_not_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_cannot_be_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_deadline_moves, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_was_lost_stays_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_answer_that_was_under_way_for_long, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_time_of_which_nothing_is_known_is_not_given_back,

@@ -102,91 +102,126 @@ static void test_lost_by_the_cgroup(void **state)
 /* --- what becomes of the deadline ---------------------------------------------------------- */
 
 static uint64_t judged_ahead(uint64_t limit_ms, uint64_t elapsed_ms, uint64_t lost_ms,
-                             unsigned moves, uint64_t due_ms, enum starvation_verdict verdict)
+                             uint64_t due_ms, enum starvation_verdict verdict)
 {
     uint64_t deadline_ns = MS(1);
-    assert_int_equal(starvation_judge(MS(limit_ms), MS(elapsed_ms), MS(lost_ms), moves, MS(due_ms),
-                                      &deadline_ns),
-                     verdict);
+    assert_int_equal(
+        starvation_judge(MS(limit_ms), MS(elapsed_ms), MS(lost_ms), MS(due_ms), &deadline_ns),
+        verdict);
     return deadline_ns / NS_PER_MS;
 }
 
-static uint64_t judged(uint64_t limit_ms, uint64_t elapsed_ms, uint64_t lost_ms, unsigned moves,
+static uint64_t judged(uint64_t limit_ms, uint64_t elapsed_ms, uint64_t lost_ms,
                        enum starvation_verdict verdict)
 {
-    return judged_ahead(limit_ms, elapsed_ms, lost_ms, moves, elapsed_ms, verdict);
+    return judged_ahead(limit_ms, elapsed_ms, lost_ms, elapsed_ms, verdict);
 }
 
 /* Before the deadline the question is the same: whether the job has had its time then. */
 static void test_ahead_of_the_deadline(void **state)
 {
     (void)state;
-    (void)judged_ahead(3000, 2990, 0, 0, 3000, STARVATION_OVER);
-    (void)judged_ahead(3000, 2990, 130, 0, 3000, STARVATION_OVER);
-    assert_int_equal(judged_ahead(3000, 2990, 160, 0, 3000, STARVATION_MOVE), 3169);
-    (void)judged_ahead(3000, 5990, 2995, 1, 6000, STARVATION_OVER);
+    (void)judged_ahead(3000, 2990, 0, 3000, STARVATION_OVER);
+    (void)judged_ahead(3000, 2990, 130, 3000, STARVATION_OVER);
+    assert_int_equal(judged_ahead(3000, 2990, 160, 3000, STARVATION_MOVE), 3160);
+    (void)judged_ahead(3000, 5990, 2995, 6000, STARVATION_OVER);
     /* It depends on what it gets in the last 10 ms. */
-    (void)judged_ahead(3000, 2990, 138, 0, 3000, STARVATION_OPEN);
-    (void)judged_ahead(3000, 29990, 28000, 5, 30000, STARVATION_OPEN);
-    (void)judged(3000, 30000, 28000, 5, STARVATION_STARVED);
+    (void)judged_ahead(3000, 2990, 145, 3000, STARVATION_OPEN);
+    (void)judged_ahead(3000, 29990, 28000, 30000, STARVATION_OPEN);
+    (void)judged(3000, 30000, 28000, STARVATION_STARVED);
 }
 
 static void test_moves(void **state)
 {
     (void)state;
-    /* (run + wait) / run of a job that only computes */
-    assert_int_equal(judged(3000, 3000, 2250, 0, STARVATION_MOVE), 12000);
-    assert_int_equal(judged(3000, 3000, 1500, 9, STARVATION_MOVE), 6000);
+    /* By what was lost, and no more. */
+    assert_int_equal(judged(3000, 3000, 2250, STARVATION_MOVE), 5250);
+    assert_int_equal(judged(3000, 5250, 3937, STARVATION_MOVE), 6937);
+    assert_int_equal(judged(3000, 3000, 1500, STARVATION_MOVE), 4500);
+    /* It has lost nothing since. */
+    (void)judged(3000, 5250, 2250, STARVATION_OVER);
+    (void)judged(3000, 5250, 2399, STARVATION_OVER);
     /* The time that it had counts, not the number of the deadline. */
-    assert_int_equal(judged(3000, 5000, 3000, 1, STARVATION_MOVE), 7500);
+    assert_int_equal(judged(3000, 5000, 3000, STARVATION_MOVE), 6000);
     /* A daemon that comes late finds that the job has had its time. */
-    (void)judged(3000, 12000, 9000, 1, STARVATION_OVER);
-    (void)judged(3000, 20000, 15000, 1, STARVATION_OVER);
+    (void)judged(3000, 12000, 9000, STARVATION_OVER);
+    (void)judged(3000, 20000, 15000, STARVATION_OVER);
 }
 
 static void test_small_waits_move_nothing(void **state)
 {
     (void)state;
-    (void)judged(3000, 3000, 0, 0, STARVATION_OVER);
-    (void)judged(3000, 3001, 140, 0, STARVATION_OVER);
-    assert_int_equal(judged(3000, 3000, 150, 0, STARVATION_MOVE), 3157);
+    (void)judged(3000, 3000, 0, STARVATION_OVER);
+    (void)judged(3000, 3001, 140, STARVATION_OVER);
+    (void)judged(3000, 3000, 149, STARVATION_OVER);
+    assert_int_equal(judged(3000, 3000, 150, STARVATION_MOVE), 3150);
     /* at least 10 ms */
-    (void)judged(20, 20, 5, 0, STARVATION_OVER);
-    assert_int_equal(judged(20, 20, 10, 0, STARVATION_MOVE), 40);
+    (void)judged(20, 20, 9, STARVATION_OVER);
+    assert_int_equal(judged(20, 20, 10, STARVATION_MOVE), 30);
 }
 
 static void test_bounds(void **state)
 {
     (void)state;
-    assert_int_equal(judged(3000, 3000, 3000, 0, STARVATION_MOVE), 30000);
-    assert_int_equal(judged(3000, 3000, 2999, 0, STARVATION_MOVE), 30000);
-    assert_int_equal(judged(3000, 29000, 28000, 5, STARVATION_MOVE), 30000);
-    (void)judged(3000, 30000, 28000, 5, STARVATION_STARVED);
-    (void)judged(3000, 30001, 27000, 5, STARVATION_OVER);
-    (void)judged(3000, 31000, 28500, 1, STARVATION_STARVED);
-    (void)judged(3000, 5000, 4000, STARVATION_MOVES_MAX, STARVATION_STARVED);
-    (void)judged(3000, 5000, 2000, STARVATION_MOVES_MAX, STARVATION_OVER);
+    assert_int_equal(judged(3000, 3000, 3000, STARVATION_MOVE), 6000);
+    assert_int_equal(judged(3000, 29000, 28000, STARVATION_MOVE), 30000);
+    (void)judged(3000, 30000, 28000, STARVATION_STARVED);
+    (void)judged(3000, 30001, 27000, STARVATION_OVER);
+    (void)judged(3000, 31000, 28500, STARVATION_STARVED);
     /* More lost than has passed. */
-    assert_int_equal(judged(3000, 3000, 9000, 0, STARVATION_MOVE), 30000);
+    assert_int_equal(judged(3000, 3000, 9000, STARVATION_MOVE), 6000);
 }
 
-/* Whatever is said of it, a job ends within the bounds. */
+/* One that goes on losing time ends within the bounds, after a number of moves that is bounded,
+ * too; and it has had its time, unless it is starved. */
 static void test_it_ends(void **state)
 {
     const uint64_t limit_ns = MS(700);
     (void)state;
     for (unsigned percent = 0; percent <= 100; percent++) {
-        uint64_t now_ns = limit_ns, deadline_ns = 0;
+        uint64_t now_ns = limit_ns, lost_ns = now_ns / 100 * percent, deadline_ns = 0;
+        enum starvation_verdict verdict;
         unsigned moves = 0;
-        while (starvation_judge(limit_ns, now_ns, now_ns / 100 * percent, moves, 0, &deadline_ns) ==
+        while ((verdict = starvation_judge(limit_ns, now_ns, lost_ns, now_ns, &deadline_ns)) ==
                STARVATION_MOVE) {
             assert_true(deadline_ns > now_ns);
             now_ns = deadline_ns;
+            lost_ns = now_ns / 100 * percent;
             moves++;
         }
+        assert_int_equal(verdict, percent > 90 ? STARVATION_STARVED : STARVATION_OVER);
         assert_in_range(now_ns, limit_ns, limit_ns * STARVATION_FACTOR_MAX);
-        assert_in_range(moves, 0, STARVATION_MOVES_MAX);
+        assert_in_range(moves, 0, 30);
+        if (verdict == STARVATION_OVER)
+            assert_in_range(now_ns - lost_ns, limit_ns - starvation_step_ns(limit_ns), limit_ns);
     }
+}
+
+/* The most moves: by the least step each. */
+static void test_the_most_moves(void **state)
+{
+    const uint64_t limit_ns = MS(700);
+    uint64_t now_ns = limit_ns, deadline_ns = 0;
+    unsigned moves = 0;
+    (void)state;
+    while (starvation_judge(limit_ns, now_ns, now_ns - limit_ns + starvation_step_ns(limit_ns),
+                            now_ns, &deadline_ns) == STARVATION_MOVE) {
+        now_ns = deadline_ns;
+        moves++;
+    }
+    assert_int_equal(moves, 180);
+    assert_int_equal(now_ns, limit_ns * STARVATION_FACTOR_MAX);
+}
+
+/* One that was starved until its limit, and then sleeps, has as much again as it has lost. */
+static void test_one_that_is_starved_at_first(void **state)
+{
+    const uint64_t limit_ns = MS(1000), lost_ns = MS(950);
+    uint64_t now_ns = limit_ns, deadline_ns = 0;
+    (void)state;
+    while (starvation_judge(limit_ns, now_ns, lost_ns, now_ns, &deadline_ns) == STARVATION_MOVE)
+        now_ns = deadline_ns;
+    assert_int_equal(now_ns, limit_ns + lost_ns);
 }
 
 int main(void)
@@ -201,6 +236,8 @@ int main(void)
         cmocka_unit_test(test_small_waits_move_nothing),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_it_ends),
+        cmocka_unit_test(test_the_most_moves),
+        cmocka_unit_test(test_one_that_is_starved_at_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
