@@ -95,7 +95,7 @@ static void enter(struct conn *conn, enum conn_state next)
 static size_t count_unsent(struct conn *conn)
 {
     size_t unsent = conn->state == CONN_CLOSED ? 0 : conn_unsent(conn);
-    outgoing_count(&conn->env->unsent, &conn->unsent, unsent);
+    outgoing_count(&conn->env->unsent, &conn->user->unsent, &conn->unsent, unsent);
     return outgoing_mark(conn->high_water, conn->env->unsent - unsent);
 }
 
@@ -215,46 +215,28 @@ static void refuse_unwatched(struct conn *conn)
     refuse(conn, ERROR_INTERNAL, "the daemon cannot watch one more connection");
 }
 
-void conn_dismiss_choked(struct conn *conn, bool at_once)
+void conn_dismiss_choked(struct conn *conn)
 {
     assert(conn_is_served(conn) && conn->is_choked);
     conn->env->ops->left_unread(conn, conn->env->userdata);
-    (at_once ? end : conn_close)(conn);
+    conn_close(conn);
+}
+
+void conn_drop(struct conn *conn)
+{
+    if (conn_is_served(conn))
+        conn->env->ops->left_unread(conn, conn->env->userdata);
+    end(conn);
 }
 
 static void on_unread(evutil_socket_t fd, short what, void *userdata)
 {
     (void)fd;
     (void)what;
-    conn_dismiss_choked(userdata, false);
+    conn_dismiss_choked(userdata);
 }
 
 /* --- receiving ----------------------------------------------------------------------------- */
-
-static enum error_code code_of(int error)
-{
-    return error == -ENOMEM  ? ERROR_INTERNAL
-           : error == -EPERM ? ERROR_NOT_PERMITTED
-                             : ERROR_BAD_REQUEST;
-}
-
-/* Whatever is in the frame, the next one begins behind it: a bad one costs nobody else's job. */
-static void handle_payload(struct conn *conn, const char *text, size_t n)
-{
-    _cleanup_json_ json_t *id = NULL;
-    _cleanup_request_ struct request request = REQUEST_NULL;
-    struct fault fault = FAULT_NULL;
-    struct settings *settings = conn->env->settings;
-
-    int r = request_read(text, n, &settings->policy, &request, &id, &fault);
-    if (r < 0) {
-        struct bytes name = {(char *)(uintptr_t)json_string_value(id), json_string_length(id)};
-        conn_send_error(conn, id ? &name : NULL, 0, code_of(r),
-                        r == -ENOMEM ? "out of memory" : fault.text);
-        return;
-    }
-    conn->env->ops->request(conn, &request, n, settings, conn->env->userdata);
-}
 
 /* Returns the length of the next frame with its header; 0 if the frame is not whole yet, or was
  * refused and the connection with it. */
@@ -321,7 +303,7 @@ static bool handle_frame(struct conn *conn, struct evbuffer *input, size_t size)
         refuse(conn, ERROR_INTERNAL, "out of memory");
         return false;
     }
-    handle_payload(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
+    conn_read_request(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
     if (conn_is_served(conn))
         (void)evbuffer_drain(input, size);
     if (!conn->is_parked)
@@ -581,7 +563,8 @@ struct conn *conn_free(struct conn *conn)
     receive_share_give_back(&conn->receiving);
     drop_parked(conn);
     put_set_deinit(&conn->puts);
-    outgoing_count(&conn->env->unsent, &conn->unsent, 0);
+    if (conn->user)
+        outgoing_count(&conn->env->unsent, &conn->user->unsent, &conn->unsent, 0);
     if (conn_is_served(conn) && conn->is_choked)
         leave_choked(conn);
     conn->hangup_event = consume_event(conn->hangup_event);

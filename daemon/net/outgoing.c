@@ -54,10 +54,11 @@ bool outgoing_is_gone(int fd)
     return poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-void outgoing_count(size_t *total, size_t *own, size_t now)
+void outgoing_count(size_t *total, size_t *of_user, size_t *own, size_t now)
 {
-    assert(*total >= *own);
+    assert(*of_user >= *own && *total >= *of_user);
     *total = *total - *own + now;
+    *of_user = *of_user - *own + now;
     *own = now;
 }
 

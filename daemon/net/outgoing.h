@@ -24,8 +24,8 @@ bool outgoing_is_gone(int fd);
 #define OUTGOING_MAX ((size_t)64 << 20)
 #define OUTGOING_FREE ((size_t)64 << 10)
 
-/* Counts in *TOTAL that one has NOW bytes unsent, of which *OWN keeps account. */
-void outgoing_count(size_t *total, size_t *own, size_t now);
+/* Counts in *TOTAL, and in *OF_USER, that one has NOW bytes unsent, of which *OWN keeps account. */
+void outgoing_count(size_t *total, size_t *of_user, size_t *own, size_t now);
 
 /* Returns how much all may leave unsent if one may leave HIGH_WATER. */
 size_t outgoing_most(size_t high_water);
