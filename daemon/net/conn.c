@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "conn.h"
-#include "outgoing.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/base/events.h"
@@ -18,7 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A closing connection ends when the client takes none of its last replies for this long. */
+/* A closing connection ends when its client does not take another step of its last replies for this
+ * long. */
 #define FLUSH_MS 10000
 /* How long what the client sends is then still read and discarded. */
 #define LINGER_MS 2000
@@ -130,6 +130,8 @@ void conn_close(struct conn *conn)
     (void)bufferevent_disable(conn->bev, EV_READ);
     (void)event_del(conn->timer);
     start_timer(conn->timer, FLUSH_MS);
+    last_replies_begin(&conn->last, conn_unsent(conn));
+    bufferevent_setwatermark(conn->bev, EV_WRITE, SIZE_MAX, 0); /* tells of each write */
     if (conn_unsent(conn) == 0)
         linger(conn);
 }
@@ -377,15 +379,16 @@ static void on_readable(struct bufferevent *bev, void *userdata)
         pump(conn);
 }
 
-/* Unsent replies have fallen to half the high-water mark or below. */
+/* Unsent replies have fallen to half the high-water mark or below, or by anything while it closes.
+ */
 static void on_writable(_unused_ struct bufferevent *bev, void *userdata)
 {
     struct conn *conn = userdata;
     size_t most = count_unsent(conn);
     if (conn->state == CONN_FLUSHING && conn_unsent(conn) == 0)
         linger(conn);
-    else if (conn->state == CONN_FLUSHING)
-        start_timer(conn->timer, FLUSH_MS); /* the client takes something */
+    else if (conn->state == CONN_FLUSHING && last_replies_go_on(&conn->last, conn->unsent))
+        start_timer(conn->timer, FLUSH_MS);
     else if (conn_is_served(conn) && conn->unsent <= most / 2)
         set_choked(conn, false);
     conn_job_finished(conn);

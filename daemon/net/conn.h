@@ -23,6 +23,7 @@
 
 #include "conn_state.h"
 #include "frame_line.h"
+#include "outgoing.h"
 #include "receive_budget.h"
 #include "users.h"
 
@@ -112,6 +113,7 @@ struct conn {
     struct event *unread_timer; /* runs while it is choked */
 
     size_t unsent;             /* what it has of env->unsent */
+    struct last_replies last;  /* while it is flushing */
     bool is_parked, is_choked; /* paused; and so it is while its share is waiting */
     struct parked_request parked;
     struct receive_share receiving; /* of env->budget */
