@@ -210,21 +210,27 @@ static int append(struct put_set *set, struct put *put, struct program_tests *te
     return 0;
 }
 
-/* Makes PUT, which has all its parts, one that can be found. */
-static int finish(struct put_set *set, struct put *put, enum error_code *ret_code,
-                  struct fault *fault)
+/* Makes PUT, which has all its parts, one that can be found. If the same tests are there already,
+ * drops PUT in their favour: jobs may use them, and what is in use must count for its user. Returns
+ * the tests, borrowed; NULL with *ret_code and FAULT: then PUT is dropped, too. */
+static const struct program_tests *finish(struct put_set *set, struct put *put,
+                                          enum error_code *ret_code, struct fault *fault)
 {
     char found[PROGRAM_DIGEST_SIZE];
     program_digest_end(&put->sum, found);
     if (strcmp(found, put->digest) != 0) {
         *ret_code = ERROR_BAD_REQUEST;
-        return program_digest_refuse(found, fault);
+        (void)program_digest_refuse(found, fault);
+        drop(set, put);
+        return NULL;
     }
-    struct put *same = find(set, put->digest);
-    if (same)
-        drop(set, same); /* jobs that use it keep it */
+    const struct program_tests *same = put_set_find(set, found);
+    if (same) {
+        drop(set, put);
+        return same;
+    }
     put->parts = 0;
-    return 0;
+    return put->tests;
 }
 
 /* Takes the first part of tests, whose client may begin again. NULL with *ret_code and FAULT. */
@@ -276,10 +282,10 @@ int put_set_add_part(struct put_set *set, const struct put_part *part,
     }
     put->part = part->number;
     program_digest_add(&put->sum, part->text);
-    if (put->part == put->parts && finish(set, put, ret_code, fault) < 0) {
-        drop(set, put);
+    const struct program_tests *kept =
+        put->part < put->parts ? put->tests : finish(set, put, ret_code, fault);
+    if (!kept)
         return -EINVAL;
-    }
-    *ret = put->tests;
+    *ret = kept;
     return 0;
 }

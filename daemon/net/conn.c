@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "conn.h"
-#include "outgoing.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/base/events.h"
@@ -18,7 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A closing connection ends when the client takes none of its last replies for this long. */
+/* A closing connection ends when its client does not take another step of its last replies for this
+ * long. */
 #define FLUSH_MS 10000
 /* How long what the client sends is then still read and discarded. */
 #define LINGER_MS 2000
@@ -95,7 +95,7 @@ static void enter(struct conn *conn, enum conn_state next)
 static size_t count_unsent(struct conn *conn)
 {
     size_t unsent = conn->state == CONN_CLOSED ? 0 : conn_unsent(conn);
-    outgoing_count(&conn->env->unsent, &conn->unsent, unsent);
+    outgoing_count(&conn->env->unsent, &conn->user->unsent, &conn->unsent, unsent);
     return outgoing_mark(conn->high_water, conn->env->unsent - unsent);
 }
 
@@ -130,6 +130,8 @@ void conn_close(struct conn *conn)
     (void)bufferevent_disable(conn->bev, EV_READ);
     (void)event_del(conn->timer);
     start_timer(conn->timer, FLUSH_MS);
+    last_replies_begin(&conn->last, conn_unsent(conn));
+    bufferevent_setwatermark(conn->bev, EV_WRITE, SIZE_MAX, 0); /* tells of each write */
     if (conn_unsent(conn) == 0)
         linger(conn);
 }
@@ -215,46 +217,28 @@ static void refuse_unwatched(struct conn *conn)
     refuse(conn, ERROR_INTERNAL, "the daemon cannot watch one more connection");
 }
 
-void conn_dismiss_choked(struct conn *conn, bool at_once)
+void conn_dismiss_choked(struct conn *conn)
 {
     assert(conn_is_served(conn) && conn->is_choked);
     conn->env->ops->left_unread(conn, conn->env->userdata);
-    (at_once ? end : conn_close)(conn);
+    conn_close(conn);
+}
+
+void conn_drop(struct conn *conn)
+{
+    if (conn_is_served(conn))
+        conn->env->ops->left_unread(conn, conn->env->userdata);
+    end(conn);
 }
 
 static void on_unread(evutil_socket_t fd, short what, void *userdata)
 {
     (void)fd;
     (void)what;
-    conn_dismiss_choked(userdata, false);
+    conn_dismiss_choked(userdata);
 }
 
 /* --- receiving ----------------------------------------------------------------------------- */
-
-static enum error_code code_of(int error)
-{
-    return error == -ENOMEM  ? ERROR_INTERNAL
-           : error == -EPERM ? ERROR_NOT_PERMITTED
-                             : ERROR_BAD_REQUEST;
-}
-
-/* Whatever is in the frame, the next one begins behind it: a bad one costs nobody else's job. */
-static void handle_payload(struct conn *conn, const char *text, size_t n)
-{
-    _cleanup_json_ json_t *id = NULL;
-    _cleanup_request_ struct request request = REQUEST_NULL;
-    struct fault fault = FAULT_NULL;
-    struct settings *settings = conn->env->settings;
-
-    int r = request_read(text, n, &settings->policy, &request, &id, &fault);
-    if (r < 0) {
-        struct bytes name = {(char *)(uintptr_t)json_string_value(id), json_string_length(id)};
-        conn_send_error(conn, id ? &name : NULL, 0, code_of(r),
-                        r == -ENOMEM ? "out of memory" : fault.text);
-        return;
-    }
-    conn->env->ops->request(conn, &request, n, settings, conn->env->userdata);
-}
 
 /* Returns the length of the next frame with its header; 0 if the frame is not whole yet, or was
  * refused and the connection with it. */
@@ -321,7 +305,7 @@ static bool handle_frame(struct conn *conn, struct evbuffer *input, size_t size)
         refuse(conn, ERROR_INTERNAL, "out of memory");
         return false;
     }
-    handle_payload(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
+    conn_read_request(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
     if (conn_is_served(conn))
         (void)evbuffer_drain(input, size);
     if (!conn->is_parked)
@@ -395,15 +379,16 @@ static void on_readable(struct bufferevent *bev, void *userdata)
         pump(conn);
 }
 
-/* Unsent replies have fallen to half the high-water mark or below. */
+/* Unsent replies have fallen to half the high-water mark or below, or by anything while it closes.
+ */
 static void on_writable(_unused_ struct bufferevent *bev, void *userdata)
 {
     struct conn *conn = userdata;
     size_t most = count_unsent(conn);
     if (conn->state == CONN_FLUSHING && conn_unsent(conn) == 0)
         linger(conn);
-    else if (conn->state == CONN_FLUSHING)
-        start_timer(conn->timer, FLUSH_MS); /* the client takes something */
+    else if (conn->state == CONN_FLUSHING && last_replies_go_on(&conn->last, conn->unsent))
+        start_timer(conn->timer, FLUSH_MS);
     else if (conn_is_served(conn) && conn->unsent <= most / 2)
         set_choked(conn, false);
     conn_job_finished(conn);
@@ -581,7 +566,8 @@ struct conn *conn_free(struct conn *conn)
     receive_share_give_back(&conn->receiving);
     drop_parked(conn);
     put_set_deinit(&conn->puts);
-    outgoing_count(&conn->env->unsent, &conn->unsent, 0);
+    if (conn->user)
+        outgoing_count(&conn->env->unsent, &conn->user->unsent, &conn->unsent, 0);
     if (conn_is_served(conn) && conn->is_choked)
         leave_choked(conn);
     conn->hangup_event = consume_event(conn->hangup_event);

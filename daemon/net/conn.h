@@ -23,6 +23,7 @@
 
 #include "conn_state.h"
 #include "frame_line.h"
+#include "outgoing.h"
 #include "receive_budget.h"
 #include "users.h"
 
@@ -112,6 +113,7 @@ struct conn {
     struct event *unread_timer; /* runs while it is choked */
 
     size_t unsent;             /* what it has of env->unsent */
+    struct last_replies last;  /* while it is flushing */
     bool is_parked, is_choked; /* paused; and so it is while its share is waiting */
     struct parked_request parked;
     struct receive_share receiving; /* of env->budget */
@@ -123,8 +125,8 @@ struct conn {
     struct queue_lane lane;
     struct job_set jobs; /* unfinished */
     struct put_set puts; /* what it has put for them */
-    size_t seen_unread;  /* what it had left unread when somebody looked */
-    uint64_t seen_ns;    /* when that was first seen; 0: nobody has looked since it is choked */
+    size_t seen_unread;  /* how much it had left unread when it was last seen to read */
+    uint64_t seen_ns;    /* when that was; 0: nobody has looked since it is choked */
     uint64_t choked_ns;  /* when it was choked */
 };
 
@@ -171,6 +173,11 @@ void conn_send_error(struct conn *conn, const struct bytes *id, uint64_t job_no,
  * and session_open: the first one decides. 0; -EEXIST if that was for another; -ENOMEM. */
 int conn_join_share(struct conn *conn, const char *share);
 
+/* Decodes the N bytes at TEXT, which CONN has received in one frame, and hands the request to the
+ * supervisor, or answers with what is wrong with it. Whatever is in the frame, the next one begins
+ * behind it: a bad one costs nobody else's job. */
+void conn_read_request(struct conn *conn, const char *text, size_t n);
+
 /* Keeps REQUEST (taken), decoded under SETTINGS (referenced), and pauses the connection until
  * conn_unpark(). For the `request` callback alone. */
 void conn_park(struct conn *conn, struct request *request, size_t size, struct settings *settings);
@@ -182,9 +189,12 @@ void conn_unpark(struct conn *conn);
 /* Sends what is unsent, then closes. */
 void conn_close(struct conn *conn);
 
-/* Dismisses CONN, which is choked, for the replies that it leaves unread; with AT_ONCE it cannot
- * read them any more. */
-void conn_dismiss_choked(struct conn *conn, bool at_once);
+/* Dismisses CONN, which is choked, for the replies that it leaves unread. It may still read them.
+ */
+void conn_dismiss_choked(struct conn *conn);
+
+/* Ends CONN, in whatever state, for the replies that it leaves unread, and drops them. */
+void conn_drop(struct conn *conn);
 
 /* Closes a half-closed connection whose last answer is on its way. To be called whenever an
  * unfinished job was answered. */

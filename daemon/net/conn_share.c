@@ -16,6 +16,8 @@ int conn_join_share(struct conn *conn, const char *share)
         assert(conn->puts.count == 0);
         queue_lane_init(&conn->lane, &user->queue);
         receive_share_move(&conn->receiving, user);
+        conn->user->unsent -= conn->unsent;
+        user->unsent += conn->unsent;
         (void)user_leave(conn->user);
         conn->user = user;
     }

@@ -2,6 +2,7 @@
 #include "listener.h"
 
 #include "conf/descriptors.h"
+#include "daemon/base/clock.h"
 #include "daemon/base/events.h"
 #include "proto/util.h"
 
@@ -133,15 +134,14 @@ static void on_resume(evutil_socket_t fd, short what, void *userdata)
     (void)event_add(listener->event, NULL);
 }
 
-static void on_connection(evutil_socket_t fd, short what, void *userdata)
+/* Returns whether there was a client to accept. */
+static bool accept_one(struct listener *listener)
 {
-    struct listener *listener = userdata;
-    (void)what;
-    int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int client = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (client >= 0) {
         refuse_descriptors(client); /* it may be older than the daemon */
         listener->accepted(client, listener->userdata);
-        return;
+        return true;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         struct timeval delay = {.tv_usec = RESUME_MS * 1000L};
@@ -149,6 +149,18 @@ static void on_connection(evutil_socket_t fd, short what, void *userdata)
         (void)event_del(listener->event);
         (void)event_add(listener->resume, &delay);
     }
+    return false;
+}
+
+static void on_connection(evutil_socket_t fd, short what, void *userdata)
+{
+    struct listener *listener = userdata;
+    uint64_t began_ns = clock_now_ns();
+    (void)fd;
+    (void)what;
+    for (unsigned i = 0; i < LISTENER_ACCEPTS_MAX && accept_one(listener); i++)
+        if (clock_now_ns() - began_ns >= LISTENER_BUDGET_MS * NS_PER_MS)
+            break;
 }
 
 int listener_init(struct listener *listener, struct event_base *base, struct log *log, int fd,

@@ -9,6 +9,12 @@
 #include <event2/event.h>
 #include <stdbool.h>
 
+/* How many clients are accepted in one turn of the event loop, and for how long. What else is ready
+ * may take as long for each turn: a client that connects behind many others must not wait for as
+ * many turns. */
+#define LISTENER_ACCEPTS_MAX 64
+#define LISTENER_BUDGET_MS 5
+
 struct listener {
     struct event *event, *resume;
     struct log *log;
@@ -30,7 +36,8 @@ struct listener {
 int listener_bind(const char *path, unsigned mode, const char *group, const struct account *owner,
                   struct log *log, struct fault *fault);
 
-/* Starts to accept on FD (taken). listener_deinit() unlinks PATH (copied) unless it is NULL. */
+/* Starts to accept on FD (taken), which does not block. listener_deinit() unlinks PATH (copied)
+ * unless it is NULL. */
 int listener_init(struct listener *listener, struct event_base *base, struct log *log, int fd,
                   const char *path, void (*accepted)(int fd, void *userdata), void *userdata);
 

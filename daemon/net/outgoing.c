@@ -54,10 +54,30 @@ bool outgoing_is_gone(int fd)
     return poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-void outgoing_count(size_t *total, size_t *own, size_t now)
+static void begin_step(struct last_replies *last, size_t unsent)
 {
-    assert(*total >= *own);
+    last->next = unsent > last->step ? unsent - last->step : 0;
+}
+
+void last_replies_begin(struct last_replies *last, size_t unsent)
+{
+    last->step = MAX(unsent / LAST_REPLIES_STEPS, LAST_REPLIES_STEP_MIN);
+    begin_step(last, unsent);
+}
+
+bool last_replies_go_on(struct last_replies *last, size_t unsent)
+{
+    if (unsent > last->next)
+        return false;
+    begin_step(last, unsent);
+    return true;
+}
+
+void outgoing_count(size_t *total, size_t *of_user, size_t *own, size_t now)
+{
+    assert(*of_user >= *own && *total >= *of_user);
     *total = *total - *own + now;
+    *of_user = *of_user - *own + now;
     *own = now;
 }
 

@@ -60,6 +60,7 @@ struct user *user_leave(struct user *user)
     assert(user->connections > 0);
     if (--user->connections == 0) {
         assert(TAILQ_EMPTY(&user->queue.ring) && user->received == 0 && user->put == 0);
+        assert(user->unsent == 0);
         LIST_REMOVE(user, link);
         free(user->share);
         free(user);

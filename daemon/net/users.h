@@ -23,6 +23,7 @@ struct user {
     size_t received; /* bytes of the user's shares of the receive budget */
     size_t beyond;   /* bytes of it that are beyond that budget */
     size_t put;      /* bytes of the tests that the user's connections have put */
+    size_t unsent;   /* bytes of replies that they leave unread */
     LIST_ENTRY(user) link;
 };
 

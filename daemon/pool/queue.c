@@ -54,9 +54,25 @@ bool queue_user_is_owed(const struct queue_lane *lane)
     return !queue_lane_is_held(lane) && TAILQ_EMPTY(&lane->user->ring);
 }
 
+static bool has_too_many(const struct queue *queue)
+{
+    return queue->held_count / 2 > queue->max_count;
+}
+
 bool queue_is_overfull(const struct queue *queue)
 {
-    return queue->held_count / 2 > queue->max_count || queue->held_bytes / 2 > queue->max_bytes;
+    return has_too_many(queue) || queue->held_bytes / 2 > queue->max_bytes;
+}
+
+size_t queue_held_of_user(const struct queue *queue, const struct queue_user *user)
+{
+    return has_too_many(queue) ? user->held_count : user->held_bytes;
+}
+
+size_t queue_held_of_lane(const struct queue *queue, const struct queue_lane *lane)
+{
+    assert(queue_lane_is_held(lane));
+    return has_too_many(queue) ? lane->count : lane->bytes;
 }
 
 /* --- the state of a lane ------------------------------------------------------------------- */
@@ -83,6 +99,27 @@ static void enter_ring(struct queue *queue, struct queue_lane *lane)
     TAILQ_INSERT_TAIL(&user->ring, lane, link);
 }
 
+/* Counts COUNT entries of BYTES in LANE as held, or no longer. */
+static void add_held(struct queue *queue, const struct queue_lane *lane, size_t count, size_t bytes)
+{
+    queue->held_count += count;
+    queue->held_bytes += bytes;
+    lane->user->held_count += count;
+    lane->user->held_bytes += bytes;
+}
+
+static void take_held(struct queue *queue, const struct queue_lane *lane, size_t count,
+                      size_t bytes)
+{
+    struct queue_user *user = lane->user;
+    assert(user->held_count >= count && queue->held_count >= user->held_count);
+    assert(user->held_bytes >= bytes && queue->held_bytes >= user->held_bytes);
+    queue->held_count -= count;
+    queue->held_bytes -= bytes;
+    user->held_count -= count;
+    user->held_bytes -= bytes;
+}
+
 /* Changes the state, and with it whether the lane is in the ring and its entries count as held. A
  * lane that comes into the ring goes to the back. */
 static void lane_enter(struct queue *queue, struct queue_lane *lane, enum queue_lane_state state)
@@ -92,18 +129,13 @@ static void lane_enter(struct queue *queue, struct queue_lane *lane, enum queue_
         return;
     if (lane->state == QUEUE_LANE_IN_RING)
         leave_ring(queue, lane);
-    if (queue_lane_is_held(lane)) {
-        assert(queue->held_count >= lane->count && queue->held_bytes >= lane->bytes);
-        queue->held_count -= lane->count;
-        queue->held_bytes -= lane->bytes;
-    }
+    if (queue_lane_is_held(lane))
+        take_held(queue, lane, lane->count, lane->bytes);
     lane->state = state;
     if (state == QUEUE_LANE_IN_RING)
         enter_ring(queue, lane);
-    if (state == QUEUE_LANE_HELD) {
-        queue->held_count += lane->count;
-        queue->held_bytes += lane->bytes;
-    }
+    if (state == QUEUE_LANE_HELD)
+        add_held(queue, lane, lane->count, lane->bytes);
 }
 
 /* Lets the state follow a change of the lane's entries. */
@@ -143,10 +175,8 @@ void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry
     entry->lane = lane;
     queue->count++;
     queue->bytes += entry->size;
-    if (queue_lane_is_held(lane)) {
-        queue->held_count++;
-        queue->held_bytes += entry->size;
-    }
+    if (queue_lane_is_held(lane))
+        add_held(queue, lane, 1, entry->size);
     settle_lane(queue, lane);
 }
 
@@ -164,11 +194,8 @@ void queue_remove(struct queue *queue, struct queue_entry *entry)
     entry->lane = NULL;
     queue->count--;
     queue->bytes -= entry->size;
-    if (queue_lane_is_held(lane)) {
-        assert(queue->held_count > 0 && queue->held_bytes >= entry->size);
-        queue->held_count--;
-        queue->held_bytes -= entry->size;
-    }
+    if (queue_lane_is_held(lane))
+        take_held(queue, lane, 1, entry->size);
     if (entry->has_begun) {
         struct queue_user *user = lane->user;
         assert(user->begun_count > 0 && user->begun_bytes >= entry->kept);

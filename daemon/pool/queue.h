@@ -19,6 +19,7 @@
  *    then. One function changes the state. A user is in the queue's ring exactly while a lane is in
  *    his.
  *  - The counts and bytes of the queue are the sums over its lanes, those of held lanes included.
+ *    What is held of a user is the sum over that user's held lanes.
  */
 
 #include <stdbool.h>
@@ -43,6 +44,7 @@ struct queue_user {
     TAILQ_HEAD(, queue_lane) ring; /* the first is served next */
     size_t begun_count,
         begun_bytes; /* of the user's entries that have begun, those of held lanes included */
+    size_t held_count, held_bytes; /* of the user's lanes that are held */
 };
 
 /* Embedded in a job. */
@@ -117,6 +119,10 @@ bool queue_user_is_owed(const struct queue_lane *lane);
 
 /* Whether held entries are beyond twice the bounds. */
 bool queue_is_overfull(const struct queue *queue);
+
+/* How much a user, or a held lane, has of what makes the queue overfull: entries, or bytes. */
+size_t queue_held_of_user(const struct queue *queue, const struct queue_user *user);
+size_t queue_held_of_lane(const struct queue *queue, const struct queue_lane *lane);
 
 /* Queues ENTRY, whose size and priority are set and which is in no queue. The caller has checked
  * that there is room. */

@@ -529,6 +529,19 @@ def sums(first, count):
     return [{"input": f"{i} 1", "output": str(i + 1)} for i in range(first, first + count)]
 
 
+def test_tests_in_use_count_however_often_they_are_put(start_daemon):
+    """One connection puts the same tests in parts again and again, while a job of each sending uses them."""
+    daemon = start_daemon("program.put_bytes=8K", "program.put_bytes_per_client=4K", slots=1)
+    parts = [[{"input": str(n), "output": "x" * 600}] for n in range(2)]
+    with daemon.connect() as client, daemon.connect() as other:
+        for n in range(8):
+            digest, answers = in_parts(client, *parts)
+            assert [answer["type"] for answer in answers] == ["stored"] * 2
+            client.submit(f"waits-{n}", program("import time; time.sleep(600)", {"put": digest}))
+        _, (stored,) = in_parts(other, [{"input": "", "output": "x" * 1500}])
+        assert stored["type"] == "stored", stored
+
+
 def test_tests_that_are_larger_than_a_frame_are_put_in_parts(start_daemon):
     with start_daemon("protocol.max_frame=64K").connect() as client:
         padded = [[{**test, "output": test["output"] + "\n" * 10000} for test in sums(i, 2)] for i in (0, 2, 4)]

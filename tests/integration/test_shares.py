@@ -10,7 +10,7 @@ import struct
 import pytest
 from conftest import DEADLINE, PASSING, PYTHON, wait_until
 from http_gateway import ALICE, BOB, ECHO, Gateway, make_start, make_tokens, need_gateway  # noqa: F401  fixtures
-from test_clients import assert_answered, fill_room, large_frame
+from test_clients import assert_answered, fill_room, large_frame, metric
 from test_program import digest_of
 from test_queue import SUT, TIMED, answers, client_of, hold_slots, newest, numbered, serving_order
 
@@ -192,6 +192,34 @@ def test_sessions_of_one_share_leave_some_to_another(start_daemon):
         assert answers[3]["code"] == "too_many_sessions"
         one.send({"type": "session_open", "id": "one", "share": "one"})
         assert one.recv()["type"] == "session_opened"
+
+
+LARGE = {"kind": "sandbox", "argv": [PYTHON, "-c", "print('x' * 500_000)"], "limits": {"output_bytes": 1 << 20}}
+
+
+def test_clients_that_read_nothing_cost_no_other_user_a_connection(start_daemon):
+    """One client is paused first. Those of another user together hold more than twice the jobs that the queue may:
+    one of them is dismissed, and the first client gets all its answers."""
+    daemon = start_daemon(GATEWAY, "queue.jobs=4", "queue.jobs_per_client=4", "protocol.reply_high_water=1K", slots=1)
+    with daemon.connect() as watcher, contextlib.ExitStack() as stack:
+
+        def submit_two(share):
+            client = stack.enter_context(daemon.connect())
+            for id in ("a", "b"):
+                submit_for(client, share, id, LARGE)
+            return client
+
+        def are_held(count):
+            status = watcher.status()
+            return status["queue"]["jobs"] == count == sum(c["unsent_bytes"] > 0 for c in status["clients"])
+
+        one = submit_two("one")
+        for count in range(1, 10):
+            wait_until(lambda count=count: are_held(count), "a job waits for each client, which does not read")
+            assert metric(watcher, "rubricd_connections_unread_total") == 0
+            submit_two("many")
+        wait_until(lambda: metric(watcher, "rubricd_connections_unread_total") == 1, "one is dismissed", 30)
+        assert sorted(m["id"] for m in answers(one, 2)) == ["a", "b"]
 
 
 def test_connections_of_one_share_leave_some_to_others(start_daemon):

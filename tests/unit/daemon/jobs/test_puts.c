@@ -227,6 +227,30 @@ static void test_parts(void **state)
     assert_int_equal(*user, 0);
 }
 
+/* What a job uses stays in the set and counts for its user, whoever puts it in parts once more. */
+static void test_parts_of_what_a_job_uses(void **state)
+{
+    struct put_set set;
+    char two[PROGRAM_DIGEST_SIZE];
+    (void)state;
+    put_set_init(&set);
+    program_digest("[{},{}]", strlen("[{},{}]"), two);
+    assert_int_equal(put_part(&set, two, 1, 2, BIG, ""), 0);
+    assert_int_equal(put_part(&set, two, 2, 2, BIG, ""), 0);
+    struct program_tests *of_job = program_tests_ref(put_set_find(&set, two));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(put_part(&set, two, 1, 2, BIG, ""), 0);
+        assert_int_equal(put_part(&set, two, 2, 2, BIG, ""), 0);
+        assert_ptr_equal(put_set_find(&set, two), of_job);
+        assert_int_equal(set.count, 1);
+        assert_int_equal(set.bytes, used);
+        assert_int_equal(*user, used);
+    }
+    put_set_deinit(&set);
+    program_tests_unref(of_job);
+    assert_int_equal(used, 0);
+}
+
 static void test_many(void **state)
 {
     struct put_set set;
@@ -252,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_one_user_leaves_room_for_another),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_parts_of_what_a_job_uses),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_jobs_outlive_the_connection),
     };

@@ -5,6 +5,8 @@
 #include "tests/unit/caught.h"
 #include "tests/unit/connections.h"
 
+#include <sys/time.h>
+
 struct fixture {
     struct connections all;
     size_t last_size;
@@ -175,6 +177,52 @@ static void half_closed_ends_when_nothing_is_left(void **state)
     assert_int_equal(f->all.closed, 1);
 }
 
+/* Reads some of what connection 0 has sent, and returns how much. */
+static size_t read_some(struct fixture *f)
+{
+    char buffer[4096];
+    ssize_t n = read(f->all.client[0], buffer, sizeof(buffer));
+    assert_true(n > 0);
+    connections_turn(&f->all);
+    return (size_t)n;
+}
+
+/* How many seconds connection 0 has left to be read from. */
+static time_t seconds_left(const struct fixture *f)
+{
+    struct timeval due = {0}, now;
+    assert_true(event_pending(f->all.conn[0]->timer, EV_TIMEOUT, &due));
+    (void)gettimeofday(&now, NULL);
+    return due.tv_sec - now.tv_sec;
+}
+
+/* Whoever reads the last replies has time for all of them, and not for a few bytes of them. */
+static void reading_prolongs_the_time_for_the_last_replies(void **state)
+{
+    enum { SIZE = 8 << 20, STEP = SIZE / LAST_REPLIES_STEPS, IN_SOCKET = 256 << 10 };
+    struct fixture *f = *state;
+    struct conn *conn = f->all.conn[0];
+    struct bytes payload = {.data = calloc(1, SIZE), .length = SIZE};
+    size_t total = 0;
+    assert_non_null(payload.data);
+    conn_send(conn, &payload);
+    conn_close(conn);
+    assert_in_range(seconds_left(f), 1, 10);
+    connections_turn(&f->all);
+    for (int i = 0; i < 8; i++) {
+        size_t took = 0;
+        start_timer(conn->timer, 3600 * 1000);
+        while (seconds_left(f) > 10)
+            took += read_some(f);
+        assert_in_range(took, STEP - IN_SOCKET, STEP + IN_SOCKET);
+        total += took;
+    }
+    while (total < SIZE + FRAME_HEADER_SIZE)
+        total += read_some(f);
+    assert_int_equal(conn->state, CONN_LINGERING);
+    assert_int_equal(f->all.gone, 1);
+}
+
 /* The first job decides for whom the connection is. */
 static void joins_one_share(void **state)
 {
@@ -237,6 +285,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(leaves_the_line_when_its_client_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(is_gone_once_however_often_it_is_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(half_closed_ends_when_nothing_is_left, setup, teardown),
+        cmocka_unit_test_setup_teardown(reading_prolongs_the_time_for_the_last_replies, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(joins_one_share, setup, teardown),
         cmocka_unit_test_setup_teardown(parking_is_asserted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_connection_with_jobs_is_not_freed, setup, teardown),

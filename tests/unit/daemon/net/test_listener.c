@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests making the listening socket: who gets it, and that nothing of it is left if it cannot be
  * given to its owner. */
+#include "daemon/base/clock.h"
 #include "daemon/net/listener.h"
 #include "tests/unit/scenario.h"
 
@@ -91,11 +92,99 @@ static void test_a_group_that_is_refused(void **state)
     place_free(place);
 }
 
+/* --- accepting ----------------------------------------------------------------------------- */
+
+#define CLIENTS (LISTENER_ACCEPTS_MAX + 10)
+
+struct crowd {
+    struct event_base *base;
+    struct listener listener;
+    int client[CLIENTS];
+    unsigned accepted;
+    bool takes_long; /* each takes the time of a turn */
+};
+
+static void on_accepted(int fd, void *userdata)
+{
+    struct crowd *crowd = userdata;
+    uint64_t began_ns = clock_now_ns();
+    crowd->accepted++;
+    close_fd(fd);
+    while (crowd->takes_long && clock_now_ns() - began_ns < LISTENER_BUDGET_MS * NS_PER_MS)
+        continue;
+}
+
+/* CLIENTS have connected before the first is accepted. */
+static struct crowd *crowd_new(struct place *place)
+{
+    struct crowd *crowd = calloc(1, sizeof(*crowd));
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct fault fault = FAULT_NULL;
+    assert_non_null(crowd);
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", place->path);
+    int fd = listener_bind(place->path, 0600, "", NULL, &place->log, &fault);
+    assert_true(fd >= 0);
+    crowd->base = event_base_new();
+    assert_int_equal(listener_init(&crowd->listener, crowd->base, &place->log, fd, place->path,
+                                   on_accepted, crowd),
+                     0);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        crowd->client[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(
+            connect(crowd->client[i], (const struct sockaddr *)&address, sizeof(address)), 0);
+    }
+    return crowd;
+}
+
+static void crowd_free(struct crowd *crowd)
+{
+    for (size_t i = 0; i < CLIENTS; i++)
+        close_fd(crowd->client[i]);
+    listener_deinit(&crowd->listener);
+    event_base_free(crowd->base);
+    free(crowd);
+}
+
+static unsigned accepted_in_a_turn(struct crowd *crowd)
+{
+    unsigned before = crowd->accepted;
+    assert_true(event_base_loop(crowd->base, EVLOOP_ONCE | EVLOOP_NONBLOCK) >= 0);
+    return crowd->accepted - before;
+}
+
+/* Whoever connects behind a crowd does not wait a turn of the loop for each of it. */
+static void test_many_are_accepted_in_a_turn(void **state)
+{
+    struct place *place = place_new();
+    struct crowd *crowd = crowd_new(place);
+    (void)state;
+    assert_in_range(accepted_in_a_turn(crowd), 2, LISTENER_ACCEPTS_MAX); /* a busy host: fewer */
+    while (crowd->accepted < CLIENTS)
+        assert_true(accepted_in_a_turn(crowd) > 0);
+    assert_int_equal(accepted_in_a_turn(crowd), 0);
+    crowd_free(crowd);
+    place_free(place);
+}
+
+static void test_a_crowd_leaves_time_to_others(void **state)
+{
+    struct place *place = place_new();
+    struct crowd *crowd = crowd_new(place);
+    (void)state;
+    crowd->takes_long = true;
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(accepted_in_a_turn(crowd), 1);
+    crowd_free(crowd);
+    place_free(place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_socket_that_cannot_be_given_away),
         cmocka_unit_test(test_a_group_that_is_refused),
+        cmocka_unit_test(test_many_are_accepted_in_a_turn),
+        cmocka_unit_test(test_a_crowd_leaves_time_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
