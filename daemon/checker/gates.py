@@ -105,18 +105,20 @@ def registers(text):
 # --- annotations -----------------------------------------------------------------------------------
 
 
-def _calls(code):
+def does_more(source):
+    """Returns whether an annotation calls something, or gives something to a name."""
     from opcode import opname
 
+    code = source if type(source) is CODE else compile(source, "<annotation>", "eval", dont_inherit=True)
     names = {opname[operation] for operation in code.co_code[::2]}
-    return any(name.startswith(("CALL", "PRECALL", "MAKE_", "IMPORT", "LOAD_BUILD", "YIELD")) for name in names)
+    return any(name.startswith(("CALL", "PRECALL", "MAKE_", "IMPORT", "LOAD_BUILD", "YIELD", "STORE", "DELETE")) for name in names)
 
 
 def evaluated(source, globals=None, locals=None):
     """Is eval() for annotations that are texts, which may be the code's: they name types, and call nothing."""
     code = source if type(source) is CODE else compile(source, "<annotation>", "eval", dont_inherit=True)
-    if _calls(code):
-        raise NameError("an annotation that calls something")
+    if does_more(code):
+        raise NameError("an annotation that calls or binds something")
     return eval(code, globals, locals)
 
 

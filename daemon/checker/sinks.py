@@ -8,16 +8,18 @@ import sys
 
 import callbacks
 import children
+import makers
 import pickles
 import planted
+import queries
 from restricted import REAL_COMPILE, REAL_EVAL, REAL_EXEC, is_data
 from suite import shorten
 from texts import CODE, SHOWN_MAX, inner_codes, is_module_of_library, is_of_library, is_rewriter, spaces_of
 
 # Tests without one of these run no text of the code's, unless a library does, which must not.
-WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run")
+WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run", "query", "bmat")
 # Modules that run texts which they have made themselves. All others run what they are given.
-MAKERS = frozenset("collections dataclasses enum typing inspect functools unittest numpy attr hypothesis".split())
+MAKERS = frozenset("collections dataclasses enum typing inspect functools gettext unittest numpy attr hypothesis".split())
 RUNNERS = ("numpy.testing", "numpy.f2py", "numpy.distutils", "unittest.main", "unittest.loader")
 # Functions that look up what a text names, and then call it.
 RESOLVERS = {
@@ -204,6 +206,10 @@ class Sinks:
             self.pickles.install()
         if "marshal" in text:
             self.guard_marshal()
+        if "dataclass" in text:
+            makers.keep_fields()
+        if "bmat" in text:
+            queries.guard_matrices(self.gate)
         for word, resolvers in RESOLVERS.items():
             if word in text:
                 for resolver in resolvers:
@@ -229,7 +235,11 @@ def stand_ins(gate):
     def evaluate(source, /, globals=None, locals=None):
         frame = sys._getframe(1)
         if makes_texts(frame.f_globals):
-            return REAL_EVAL(source, *spaces_of(frame, globals, locals))
+            spaces = spaces_of(frame, globals, locals)
+            if frame.f_globals["__name__"] in makers.EVALUATING:
+                return makers.evaluate(gate, source, frame, spaces, REAL_EVAL)
+            makers.check(gate, frame)
+            return REAL_EVAL(source, *spaces)
         return gate.evaluated(source, "eval", (globals, locals), REAL_EVAL)
 
     def execute(source, /, globals=None, locals=None, *, closure=None):
@@ -238,13 +248,18 @@ def stand_ins(gate):
         if is_rewriter(frame):
             source = rewritten(gate, frame, source)
         if makes_texts(frame.f_globals):
+            makers.check(gate, frame)
             return REAL_EXEC(source, *spaces_of(frame, globals, locals), **more)
         return gate.evaluated(source, "exec", (globals, locals), REAL_EXEC, **more)
 
     def compile(source, filename, mode, flags=0, dont_inherit=False, optimize=-1, *, _feature_version=-1):
         more = {"dont_inherit": True, "optimize": optimize, "_feature_version": _feature_version}
-        if makes_texts(sys._getframe(1).f_globals):
-            return REAL_COMPILE(source, filename, mode, flags, **more)
+        frame = sys._getframe(1)
+        if makes_texts(frame.f_globals):
+            code = REAL_COMPILE(source, filename, mode, flags, **more)
+            if frame.f_globals["__name__"] in makers.EVALUATING:
+                gate.annotations[id(code)] = code, source
+            return code
         return gate.compiled(source, filename, mode, flags, **more)
 
     return evaluate, execute, compile

@@ -15,6 +15,7 @@ import sys
 import callbacks
 import describe
 import program
+import queries
 import restricted
 from restricted import PURE, REAL_COMPILE, REAL_EVAL, REAL_EXEC
 from suite import names_in, nodes, shorten
@@ -24,7 +25,7 @@ CODE = type(restricted.parse.__code__)
 RECEIVED_MAX = 16 << 20  # bytes of what the candidate has sent
 SHOWN_MAX = 40  # characters of a text
 WORDS_MAX = 100000
-SINKS = frozenset("eval exec compile timeit repeat Timer run runctx runsource literal_eval".split())
+SINKS = frozenset("eval exec compile timeit repeat Timer run runctx runsource literal_eval query bmat".split())
 
 
 class Refused(TypeError):
@@ -63,6 +64,7 @@ class Own:
         self.data = {text for text in constants if type(text) is bytes}
         texts = [text if type(text) is str else str(text, "utf-8", "replace") for text in constants]
         self.texts = {folded(text) for text in texts if not text.strip().isidentifier()}
+        self.lines = {line for text in self.texts for line in lines_of(text) if not line.isidentifier()}
         # Longer ones first: one may be the end of another.
         self.programs = sorted({text.strip() for text in texts if is_program(text)}, key=len, reverse=True)
         for text in texts:
@@ -109,6 +111,7 @@ class Gate:
         self.codes = {}  # by id(): code of texts that are not the job's own, with what they are
         self.own_codes = {}  # by id(): code that the tests have compiled of their own texts
         self.library_codes = {}  # by id(): what a package of the host has made of a text while it was imported
+        self.annotations = {}  # by id(): code that typing has made of an annotation, with its text
         self.protected = {}  # by id() of such a namespace: what the tests define there
         self.prepare = lambda source, mode, space=None: source  # makes a program of a text of the job's own: formats.py
         self.handed_over = {}  # by id(): namespaces that the candidate has had, and what was in them before
@@ -387,6 +390,7 @@ class Gate:
         frame = sys._getframe(2)
         code = REAL_COMPILE(source, filename, mode, flags, **more)
         if type(code) is not CODE:
+            queries.check(self, code, frame)
             return code
         if is_rewriter(frame):
             return self.rewritten_module(code, filename, frame.f_locals.get("source", ""))
