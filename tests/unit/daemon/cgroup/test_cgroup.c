@@ -688,6 +688,17 @@ static void without_clone3_the_child_enters(void **state)
     assert_string_equal(text, "0");
 }
 
+/* The kernel refuses what is written, as for a limit that it does not take. */
+static void what_cannot_be_written_is_told(void **state)
+{
+    _cleanup_close_ int dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    (void)state;
+    assert_true(dev >= 0);
+    assert_int_equal(cgroup_file_write(dev, "full", "1"), -ENOSPC);
+    assert_int_equal(cgroup_file_write(dev, "null", "1"), 0);
+    assert_int_equal(cgroup_file_write(dev, "there is no such file", "1"), -ENOENT);
+}
+
 #define fake_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -702,6 +713,7 @@ int main(void)
         cmocka_unit_test(values_are_read_by_their_whole_key),
         cmocka_unit_test(pressure_is_a_total),
         cmocka_unit_test(words_and_processes_are_found),
+        cmocka_unit_test(what_cannot_be_written_is_told),
         fake_test(a_group_of_ours_is_found),
         fake_test(a_mount_without_us_is_passed_over),
         fake_test(the_leaf_daemon_means_the_group_above),

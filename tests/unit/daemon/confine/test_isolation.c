@@ -3,6 +3,8 @@
  * and nothing else, that a missing required layer is named, and that asking for the interpreter's
  * version does not trust the interpreter. */
 #include "conf/keys.h"
+#include "conf/language.h"
+#include "conf/problems.h"
 #include "daemon/confine/isolation.h"
 #include "tests/unit/files.h"
 
@@ -966,6 +968,28 @@ static void test_version_that_never_comes(void **state)
     assert_int_equal(late, 0);
 }
 
+/* Jobs see what the configuration and the files of languages name, each path once. */
+static void test_what_every_job_may_read(void **state)
+{
+    struct config config;
+    struct config_problems problems = CONFIG_PROBLEMS_NULL;
+    _cleanup_string_list_ struct string_list needed = STRING_LIST_NULL, readable = STRING_LIST_NULL;
+    (void)state;
+    init_config(&config);
+    assert_int_equal(language_list_load(&config.languages, "", &problems), 0);
+    assert_int_equal(language_list_readable(&config.languages, &needed), 0);
+    assert_true(needed.count >= 2);
+    assert_int_equal(string_list_add(&config.readable, "/srv"), 0);
+    assert_int_equal(string_list_add(&config.readable, needed.item[1]), 0);
+    assert_int_equal(isolation_readable(&config, &readable), 0);
+    assert_int_equal(readable.count, needed.count + 1);
+    assert_string_equal(readable.item[0], "/srv");
+    assert_string_equal(readable.item[1], needed.item[1]);
+    for (size_t i = 0; i < needed.count; i++)
+        assert_true(string_list_contains(&readable, needed.item[i]));
+    config_deinit(&config);
+}
+
 #define WITH_PROGRAM(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -988,6 +1012,7 @@ int main(void)
         cmocka_unit_test(test_every_layer_can_be_configured),
         cmocka_unit_test(test_without),
         cmocka_unit_test(test_what_cannot_be_left_out),
+        cmocka_unit_test(test_what_every_job_may_read),
         cmocka_unit_test(test_version_of_the_default),
         WITH_PROGRAM(test_version_is_the_first_line),
         WITH_PROGRAM(test_version_runs_in_the_scrubbed_environment),
