@@ -52,7 +52,7 @@ def renew_key():
 
 def is_of_tests(fd, process, others):
     """Returns whether what is at the other end of a descriptor is PROCESS, in which the tests run, or one that it has
-    started. OTHERS are processes that it had before any test ran."""
+    started. OTHERS are processes that it had before any test ran, None if they are not known."""
     mode = os.fstat(fd).st_mode
     if stat.S_ISFIFO(mode):
         return os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:")  # no file that has a name
@@ -65,7 +65,8 @@ def is_of_tests(fd, process, others):
         if one.family != socket.AF_UNIX:
             return one.getpeername() in own_names(one.family)
         peer = one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(PEER))
-    return struct.unpack(PEER, peer)[0] in {process, os.getpid()} | planted.family_of(process, others)
+    family = {process, os.getpid()} if others is None else {process, os.getpid()} | planted.family_of(process, others)
+    return struct.unpack(PEER, peer)[0] in family
 
 
 def own_names(family):

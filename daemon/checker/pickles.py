@@ -60,7 +60,8 @@ class Pickles:
             return True
         is_theirs = []
         planted = self.gate.planted
-        planted.unheard(lambda: is_theirs.append(channels.is_of_tests(found[0].fileno(), self.process, planted.others)))
+        others = planted.others if planted.is_on else None
+        planted.unheard(lambda: is_theirs.append(channels.is_of_tests(found[0].fileno(), self.process, others)))
         return is_theirs[0]
 
     def loads(self, data, **more):

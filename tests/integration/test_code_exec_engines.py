@@ -104,7 +104,9 @@ def test_expressions_of_pandas_that_compute_work(client):
         "assert df.eval('''\n    d = a + 1\n    e = d * @limit\n''').e.tolist() == [2, 3, 4]\n"
         "assert pd.eval('df.a + limit').tolist() == [2, 3, 4]\n"
         "assert df.query('index > 0 and a.isin([2])').a.tolist() == [2]\n"
-        "assert df.query('a[0] == 1 and a == 2').a.tolist() == [2]",
+        "assert df.query('a[0] == 1 and a == 2').a.tolist() == [2]\n"
+        "def twice(x): return 2 * x\nfor name in ('a',):\n    assert df.query(f'{name}.map(@twice) == 4').a.tolist() == [2]\n"
+        "    assert df.query(f'@twice({name}) == 4').a.tolist() == [2]",
     )
     code = "import pandas as pd\ndef g():\n    return pd.DataFrame({'a': [1, 2, 3], 'b': [4, 5, 6]})\ndef h():\n    return [1, 2, 3]"
     assert_honest(client, code, *of_tests)
