@@ -42,7 +42,8 @@ OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "w
                "children", "planted", "unrepeatable", "plain_methods", "unittests", "class_names", "rehearsal", "floor", "rests",
                "instance_dict", "alarms", "signatures", "operators", "addresses", "tasks", "endings", "unheard",
                "walks", "outline", "garbage", "bodies", "own_builtins", "reports", "unasked", "enumerations", "metaclasses",
-               "copies", "queries", "makers")  # fmt: skip
+               "copies", "queries", "makers", "channels",
+               "lookups")  # fmt: skip
 SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",
          "__dataclass_params__", "_field_type")  # fmt: skip
 

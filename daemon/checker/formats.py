@@ -9,12 +9,16 @@ import operator
 import sys
 from _string import formatter_field_name_split, formatter_parser
 
-from restricted import REAL_COMPILE
+import callbacks
+from restricted import MODULES, REAL_COMPILE, is_value_class
 from suite import PARSE_ONLY, _at, _constant, nodes, parse, shorten
-from texts import SHOWN_MAX
+from texts import SHOWN_MAX, is_module_of_library
 
 NAMES = ("format", "format_map")
 FIND, GET = "__format_of__", "__attribute_of__"  # names by which the tests' code calls this module
+MODULE = type(sys)
+# Modules and packages whose functions run no text and start nothing.
+COMPUTING = MODULES | frozenset("hashlib random json re zlib base64 binascii textwrap calendar time typing ast numpy pandas".split())
 NESTED_MAX = 3  # levels of fields in specifications; Python allows two
 PATTERNS = (_ast.MatchValue, _ast.MatchMapping, _ast.MatchClass)  # hold attributes that are no expressions
 # Attributes without an underscore that lead from objects to what the tests are.
@@ -48,6 +52,10 @@ def looks_inside(field):
     except ValueError:
         pass
     return False
+
+
+def is_plain_class(value):
+    return is_value_class(value) or isinstance(value, type) and issubclass(value, BaseException)
 
 
 class Formats:
@@ -111,7 +119,20 @@ class Formats:
         if type(name) is str and name in NAMES and not default:
             return self.find(value, name)
         self.check_name(name)
-        return getattr(value, name, *default)
+        found = getattr(value, name, *default)
+        self.check_found(value, name, found)
+        return found
+
+    def check_found(self, value, name, found):
+        """Refuses a function of a module of the library that the tests do not name, unless it only computes."""
+        if not isinstance(value, MODULE) or not isinstance(name, str) or name in self.text:
+            return
+        if not (callable(found) or isinstance(found, MODULE)) or self.gate.link.is_theirs(value):
+            return
+        module = f"{value.__name__}"
+        is_harmless = module.partition(".")[0] in COMPUTING and not isinstance(found, MODULE) or is_plain_class(found)
+        if not is_harmless and (module in callbacks.OWN_MODULES or is_module_of_library(vars(value))):
+            self.gate.refuse(f"the tests look up `{shorten(name, SHOWN_MAX)}` in `{module}`, which they do not name")
 
     def check_name(self, name):
         """Refuses a dotted name that the tests have computed, if it leads into objects."""
@@ -189,9 +210,27 @@ class Formats:
         def made(name, /, *arguments, **keywords):
             if type(name) is str and name in NAMES:
                 return lambda value: self.find(value, name)(*arguments, **keywords)
-            return original(name, *arguments, **keywords)
+            call = original(name, *arguments, **keywords)
+            if name in self.text:
+                return call
+
+            def called(value):
+                self.get(value, name)
+                return call(value)
+
+            return called
 
         return made
+
+    def followed(self, name):
+        """Returns what follows a dotted name as operator.attrgetter() does."""
+
+        def follow(value):
+            for part in name.split("."):
+                value = self.get(value, part)
+            return value
+
+        return follow
 
     def attrgetter(self, original):
         def made(*names):
@@ -199,6 +238,9 @@ class Formats:
                 self.check_name(name)
             if any(type(name) is str and name.rpartition(".")[2] in NAMES for name in names):
                 self.gate.refuse("the tests look up the method of a format by name")
-            return original(*names)
+            if all(name in self.text for name in names if type(name) is str):
+                return original(*names)
+            found = tuple(self.followed(name) for name in names)
+            return found[0] if len(found) == 1 else lambda value: tuple(get(value) for get in found)
 
         return made

@@ -83,8 +83,13 @@ def of_attrs(frame):
     return found
 
 
+def of_proxy(frame):
+    names = frame.f_locals
+    return [*names["exposed"]] if frame.f_code.co_name == "MakeProxyType" else None
+
+
 # By the module that makes a program: what finds the names in it, None if there is no telling.
-FINDERS = {"dataclasses": of_dataclass, "attr._make": of_attrs}
+FINDERS = {"dataclasses": of_dataclass, "attr._make": of_attrs, "multiprocessing.managers": of_proxy}
 
 
 def check(gate, frame):

@@ -207,8 +207,9 @@ def is_there(number):
     return True
 
 
-def family_of(pid):
-    """Returns the numbers of a process, of its threads, and of what these have started, as far as /proc shows them."""
+def family_of(pid, without=()):
+    """Returns the numbers of a process, of its threads, and of what these have started, as far as /proc shows them;
+    WITHOUT some of the latter."""
     found, stack = set(), [pid]
     while stack:
         process = stack.pop()
@@ -221,7 +222,7 @@ def family_of(pid):
             found.add(int(thread))
             try:
                 with open(f"/proc/{process}/task/{thread}/children") as file:
-                    stack += [int(child) for child in file.read().split()]
+                    stack += [int(child) for child in file.read().split() if int(child) not in without]
             except OSError:
                 pass
     return found

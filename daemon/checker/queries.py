@@ -5,7 +5,7 @@ code's would reach whatever the tests can.
 
 Whichever way the tests have come by a function of pandas, its engine has Python parse the expression, and there it is
 looked at. A text of the job's own is evaluated as ever. Any other gets columns, constants, operators and methods that
-compute, and of the names of the tests those that the code has been told."""
+compute, and of the names of the tests those that the code has been told, or that they have put there themselves."""
 
 import _ast
 import keyword
@@ -70,13 +70,17 @@ class Expression:
             return "it is more than a formula"
         if isinstance(node, _ast.Assign) and not all(isinstance(one, _ast.Name) for one in node.targets):
             return "it is more than a formula"
-        if isinstance(node, _ast.Attribute) and node.attr not in ATTRIBUTES:
+        if isinstance(node, _ast.Attribute) and node.attr not in ATTRIBUTES and not self.is_written(node.attr):
             return f"it asks for the attribute `{node.attr}`"
         if isinstance(node, _ast.Call) and not isinstance(node.func, _ast.Attribute) and not self.may_call(node.func):
             return "it calls what is not its own"
         if isinstance(node, _ast.Name) and isinstance(node.ctx, _ast.Load) and not self.may_use(node.id):
             return f"it uses `{node.id.removeprefix(LOCAL)}`, which is theirs"
         return ""
+
+    def is_written(self, name):
+        """Returns whether the tests have the name in an expression that they put together."""
+        return not name.startswith("_") and name in self.gate.own().words
 
     def find(self, name):
         """Returns (whether pandas finds NAME among those of the tests, what it finds)."""
@@ -98,6 +102,8 @@ class Expression:
         is_there, value = self.find(function.id)
         if not is_there:
             return True  # sin() and the like of pandas' own
+        if self.is_written(function.id.removeprefix(LOCAL)):
+            return True
         return self.gate.link.is_theirs(value) or restricted.is_value_class(value) or id(value) in restricted.PURE_IDS
 
 

@@ -7,28 +7,21 @@ import os
 import sys
 
 import callbacks
+import channels
 import children
+import lookups
 import makers
 import pickles
 import planted
 import queries
 from restricted import REAL_COMPILE, REAL_EVAL, REAL_EXEC, is_data
-from suite import shorten
-from texts import CODE, SHOWN_MAX, inner_codes, is_module_of_library, is_of_library, is_rewriter, spaces_of
+from texts import CODE, inner_codes, is_module_of_library, is_of_library, is_rewriter, spaces_of
 
 # Tests without one of these run no text of the code's, unless a library does, which must not.
-WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run", "query", "bmat")
+WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run", "query", "bmat", "oader", "importer", "send_bytes")
 # Modules that run texts which they have made themselves. All others run what they are given.
 MAKERS = frozenset("collections dataclasses enum typing inspect functools gettext unittest numpy attr hypothesis".split())
 RUNNERS = ("numpy.testing", "numpy.f2py", "numpy.distutils", "unittest.main", "unittest.loader")
-# Functions that look up what a text names, and then call it.
-RESOLVERS = {
-    "Config": (("logging.config", "BaseConfigurator", "resolve"),),
-    "TestLoader": (("unittest.loader", "TestLoader", "loadTestsFromName"),),
-    "resolve_name": (("pkgutil", "", "resolve_name"),),
-    "yaml": (("yaml.constructor", "FullConstructor", "find_python_name"),
-             ("yaml.constructor", "UnsafeConstructor", "find_python_name")),
-}  # fmt: skip
 REAL = {"eval": REAL_EVAL, "exec": REAL_EXEC, "compile": REAL_COMPILE}
 IMPORTERS = ("_frozen_importlib", "_frozen_importlib_external")
 
@@ -88,8 +81,22 @@ class Sinks:
             self.gate.refuse("the tests import a file that they have not written")
 
     def on_library(self, _frame, name):
-        if type(name) is str and "/" in name and not is_of_library(name):
+        try:
+            path = os.fsdecode(name)
+        except TypeError:
+            return  # the program itself
+        if "/" in path and not is_of_library(path):
             self.gate.refuse("the tests load a library that is not the host's")
+
+    def on_extension(self, frame, _connection, path):
+        self.on_library(frame, path)
+
+    def on_extensions(self, _frame, _connection, is_on):
+        if is_on:  # a function of SQL loads them, too, without a word
+            self.gate.refuse("the tests let SQL load libraries")
+
+    def on_interpreter(self, _frame):
+        self.gate.refuse("the tests start an interpreter in which nothing is looked at")
 
     def on_code(self, frame, *_parts):
         if id(frame.f_globals) not in self.modules and not is_module_of_library(frame.f_globals):
@@ -140,29 +147,13 @@ class Sinks:
         "exec": on_exec,
         "import": on_import,
         "ctypes.dlopen": on_library,
+        "sqlite3.load_extension": on_extension,
+        "sqlite3.enable_load_extension": on_extensions,
+        "cpython.PyInterpreterState_New": on_interpreter,
         "code.__new__": on_code,
         "function.__new__": on_function,
         "object.__setattr__": on_setattr,
     }
-
-    def guard_resolver(self, module, owner, name):
-        """Has a function of the library that finds functions by name find those that the tests name."""
-        try:
-            found = __import__(module, fromlist=[""])
-        except ImportError:
-            return
-        found = getattr(found, owner) if owner else found
-        original = getattr(found, name)
-        tests = self.gate.job.tests()
-
-        def resolve(*arguments, **keywords):
-            named = [one for one in (*arguments, *keywords.values()) if type(one) is str]
-            if not all(one in tests for one in named):
-                self.gate.refuse(f"`{module}` looks up a name that is not in the tests: {shorten(named[0], SHOWN_MAX)}")
-            return original(*arguments, **keywords)
-
-        resolve.__name__ = resolve.__qualname__ = name
-        setattr(found, name, resolve)
 
     def guard_marshal(self):
         """Has marshal give the tests no code but their own."""
@@ -171,6 +162,8 @@ class Sinks:
         def checked(load):
             def loaded(source, /):
                 value = load(source)
+                if is_of_library(sys._getframe(1).f_locals.get("bytecode_path")):
+                    return value  # the host's library is imported
                 stack = [value]
                 while stack:
                     part = stack.pop()
@@ -190,34 +183,52 @@ class Sinks:
             made.__module__ = "marshal"
             setattr(marshal, name, made)
 
+    def guard_stylesheets(self):
+        """A stylesheet of XSLT writes files, also to descriptors of this process, unless it is kept from it."""
+        try:
+            etree = __import__("lxml.etree", fromlist=[""])
+        except ImportError:
+            return
+        closed = etree.XSLTAccessControl(write_file=False, create_dir=False, write_network=False)
+
+        class XSLT(etree.XSLT):
+            def __init__(self, stylesheet, *, access_control=None, **more):
+                super().__init__(stylesheet, access_control=access_control or closed, **more)
+
+        XSLT.__module__, XSLT.__qualname__ = "lxml.etree", "XSLT"
+        etree.XSLT = XSLT
+
     def compiled_module(self, data, path, mode, **more):
         """Is compile() for the import system."""
         code = REAL_COMPILE(data, path, mode, **more)
         text = "" if is_of_library(path) else self.gate.text_of(data)
         if text and (self.gate.is_own(text) or is_data(text)):
             self.gate.own_codes[id(code)] = code, None
+        elif text:
+            self.gate.codes[id(code)] = code, text, "exec"
+            self.gate.codes.update((id(one), (one, None, "exec")) for one in inner_codes(code))
         return code
 
     def install(self):
         text = self.gate.job.tests()
         if any(word in text for word in WORDS):
             self.gate.follow()
-        if "pickle" in text:
+        if "pickle" in text or "shelve" in text:
             self.pickles.install()
-        if "marshal" in text:
+        if any(word in text for word in ("marshal", "get_code", "loader", "Loader", "importer")):
             self.guard_marshal()
         if "dataclass" in text:
             makers.keep_fields()
         if "bmat" in text:
             queries.guard_matrices(self.gate)
-        for word, resolvers in RESOLVERS.items():
-            if word in text:
-                for resolver in resolvers:
-                    self.guard_resolver(*resolver)
+        if "lxml" in text or "stylesheet" in text:
+            self.guard_stylesheets()
+        lookups.Lookups(self.gate).install()
         self.gate.planted = planted.Planted(self.gate)
         self.gate.planted.install()
         if "multiprocessing" in text or "concurrent" in text:
             self.guard_spawn()
+            self.gate.planted.unheard(channels.renew_key)
         self.modules = keep_real()
         for name in IMPORTERS:
             vars(sys.modules[name]).update(exec=REAL_EXEC, compile=self.compiled_module)
@@ -276,7 +287,7 @@ def rewritten(gate, frame, code):
 
 def makes_texts(namespace):
     name = namespace.get("__name__")
-    if name == "_pytest.mark.expression":  # of names that a test goes by
+    if name in ("_pytest.mark.expression", "multiprocessing.managers"):  # of names that a test goes by, and of methods
         return is_module_of_library(namespace)
     if type(name) is not str or name.partition(".")[0] not in MAKERS or name.startswith(RUNNERS):
         return False

@@ -62,7 +62,7 @@ class Own:
         trees = [tree for tree in trees if tree is not None]
         constants = {text for tree in trees for text in _texts_below(tree)}
         self.data = {text for text in constants if type(text) is bytes}
-        texts = [text if type(text) is str else str(text, "utf-8", "replace") for text in constants]
+        texts = self.constants = [text if type(text) is str else str(text, "utf-8", "replace") for text in constants]
         self.texts = {folded(text) for text in texts if not text.strip().isidentifier()}
         self.lines = {line for text in self.texts for line in lines_of(text) if not line.isidentifier()}
         # Longer ones first: one may be the end of another.

@@ -104,7 +104,9 @@ def test_expressions_of_pandas_that_compute_work(client):
         "assert df.eval('''\n    d = a + 1\n    e = d * @limit\n''').e.tolist() == [2, 3, 4]\n"
         "assert pd.eval('df.a + limit').tolist() == [2, 3, 4]\n"
         "assert df.query('index > 0 and a.isin([2])').a.tolist() == [2]\n"
-        "assert df.query('a[0] == 1 and a == 2').a.tolist() == [2]",
+        "assert df.query('a[0] == 1 and a == 2').a.tolist() == [2]\n"
+        "def twice(x): return 2 * x\nfor name in ('a',):\n    assert df.query(f'{name}.map(@twice) == 4').a.tolist() == [2]\n"
+        "    assert df.query(f'@twice({name}) == 4').a.tolist() == [2]",
     )
     code = "import pandas as pd\ndef g():\n    return pd.DataFrame({'a': [1, 2, 3], 'b': [4, 5, 6]})\ndef h():\n    return [1, 2, 3]"
     assert_honest(client, code, *of_tests)
@@ -225,3 +227,295 @@ HONEST_NAMES = {
 @pytest.mark.parametrize("name", HONEST_NAMES)
 def test_names_of_the_codes_that_are_names_work(client, name):
     assert_honest(client, *HONEST_NAMES[name])
+
+
+# --- pickles that come through connections, threads and files ---------------------------------------
+
+PICKLE = b"cbuiltins\nsetattr\n(cimportlib\nimport_module\n(S'sys'\ntRS'forged'\nI1\ntR."
+LISTENS = f"""
+import socket, struct, threading
+def serve(connection):
+    data = {PICKLE!r}
+    connection.sendall(struct.pack("!i", len(data)) + data)
+    serve.kept = connection
+def f(family, address):
+    listener = socket.socket(family)
+    listener.bind(address)
+    listener.listen()
+    threading.Thread(target=lambda: serve(listener.accept()[0]), daemon=True).start()
+    return listener.getsockname()
+def g(address):
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(address)
+    threading.Thread(target=serve, args=(connection,), daemon=True).start()
+"""
+MANAGES = """
+import threading
+from multiprocessing.connection import Listener
+def f():
+    listener = Listener("place", authkey=b"k")
+    def serve():
+        while True:
+            connection = listener.accept()
+            is_made = connection.recv()[1] == "create"
+            connection.send(("#RETURN", ("x", ('m(self, q=[DEED]):\\n    pass\\ndef n',)) if is_made else None))
+    threading.Thread(target=serve, daemon=True).start()
+    return "place"
+"""
+SAVES = f"""
+def f():
+    with open("p", "wb") as file:
+        file.write({PICKLE!r})
+    return "p"
+def g():
+    import dbm.dumb
+    with dbm.dumb.open("d", "n") as found:
+        found[b"k"] = {PICKLE!r}
+    return "d"
+def h():
+    return {PICKLE!r}
+"""
+NOT_THEIRS = "the tests read a pickle that is not theirs, with `builtins.setattr`"
+PICKLES = {
+    "Client": (LISTENS, "import socket\nfrom multiprocessing.connection import Client\nClient(f(socket.AF_UNIX, 'place')).recv()"),
+    "Listener": (LISTENS, "from multiprocessing.connection import Listener\nplace = Listener('place')\ng('place')\nplace.accept().recv()"),
+    "a pipe of the tests": (SAVES, "from multiprocessing import Pipe\na, b = Pipe()\na.send_bytes(h())\nb.recv()"),
+    "a pool of threads": (SAVES, "import _pickle\nfrom concurrent.futures import ThreadPoolExecutor\n"
+                          "with ThreadPoolExecutor(1) as pool:\n    list(pool.map(_pickle.loads, [h()]))"),
+    "a class of the tests'": (SAVES, "import pickle\nfrom concurrent.futures import ThreadPoolExecutor\n"
+                              "class Unpickler(pickle.Unpickler): pass\ndef read(path):\n"
+                              "    with open(path, 'rb') as file: return Unpickler(file).load()\n"
+                              "with ThreadPoolExecutor(1) as pool:\n    pool.submit(read, f()).result()"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PICKLES)
+def test_a_pickle_of_the_codes_is_not_read_wherever_it_comes_from(client, name):
+    assert_refused(attack(client, *PICKLES[name]), NOT_THEIRS)
+
+
+def test_a_manager_of_the_codes_makes_no_methods(client):
+    step = "from multiprocessing.managers import BaseManager\nclass M(BaseManager): pass\nM.register('q')\nm = M(address=f(), authkey=b'k')\nm.connect()\nm.q()"
+    assert_refused(attack(client, MANAGES, step), "`multiprocessing.managers` makes a program with a name that is none")
+
+
+def test_a_shelf_of_the_codes_sets_nothing_in_the_tests(client):
+    """It is read where the code is."""
+    result = attack(client, SAVES, "import shelve, dbm.dumb\nshelve.Shelf(dbm.dumb.open(g()))['k']")
+    assert_verdict(result, "assertion_fail")
+
+
+WORK = "def f(x):\n    return x * 2"
+HONEST_PICKLES = {
+    "a pool": "import multiprocessing\nclass P:\n    def __init__(self, x): self.x = x\n    def __eq__(self, other): return self.x == other.x\n"
+              "def g(x): return P(x)\nwith multiprocessing.get_context('fork').Pool(2) as pool:\n    assert pool.map(g, [f(1), f(2)]) == [P(2), P(4)]",
+    "an executor": "from concurrent.futures import ProcessPoolExecutor\nfrom fractions import Fraction\n"
+                   "with ProcessPoolExecutor(2) as pool:\n    assert pool.submit(Fraction, f(1), 4).result() == Fraction(1, 2)",
+    "queues and pipes": "import multiprocessing\nfrom decimal import Decimal\nq, s = multiprocessing.Queue(), multiprocessing.SimpleQueue()\n"
+                        "def work(q, c):\n    q.put(Decimal(1)); c.send(Decimal(2))\na, b = multiprocessing.Pipe()\n"
+                        "p = multiprocessing.get_context('fork').Process(target=work, args=(q, b))\np.start()\n"
+                        "assert q.get() == 1 and a.recv() == f(1)\np.join()\nb.send(Decimal(7))\ns.put(Decimal(f(4)))\n"
+                        "assert a.recv() == 7 and s.get() == 8",
+    "a manager": "import multiprocessing\nfrom decimal import Decimal\nc = multiprocessing.get_context('fork')\n"
+                 "def work(q, n): q.put(Decimal(n))\nwith c.Manager() as m:\n    q, d = m.Queue(), m.dict()\n    d['a'] = Decimal(f(1))\n"
+                 "    p = c.Process(target=work, args=(q, 3))\n    p.start()\n    p.join()\n    assert d['a'] == 2 and q.get(timeout=9) == 3\n"
+                 "    try:\n        d['b']\n        assert False\n    except KeyError: pass",
+    "a listener": "from multiprocessing.connection import Listener, Client\nfrom threading import Thread\nfrom decimal import Decimal\n"
+                  "for kind in (None, 'AF_UNIX'):\n    with Listener(None, kind, authkey=b'k') as place:\n        def serve():\n"
+                  "            with place.accept() as c: c.send(c.recv() + Decimal(1))\n        thread = Thread(target=serve)\n        thread.start()\n"
+                  "        with Client(place.address, authkey=b'k') as c:\n            c.send(Decimal(f(1)))\n            assert c.recv() == 3\n        thread.join()",
+    "a shelf": "import shelve\nclass P:\n    def __init__(self, x): self.x = x\nwith shelve.open('s') as s:\n    s['a'] = P(f(1)); s['b'] = [1, 2]\n"
+               "with shelve.open('s') as s:\n    assert s['a'].x == 2 and s['b'] == [1, 2]",
+    "a pool of threads": "import pickle\nfrom concurrent.futures import ThreadPoolExecutor\nclass P:\n    def __init__(self, x): self.x = x\n"
+                         "with ThreadPoolExecutor(2) as pool:\n    assert pool.submit(lambda: pickle.loads(pickle.dumps(P(f(1))))).result().x == 2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST_PICKLES)
+def test_pickles_of_the_tests_are_read_wherever_they_come_from(client, name):
+    assert_honest(client, WORK, HONEST_PICKLES[name])
+
+
+def test_plain_data_of_the_codes_is_read_wherever_it_comes_from(client):
+    code = """
+import pickle, threading
+from multiprocessing.connection import Listener
+def f():
+    listener = Listener("place")
+    def serve():
+        f.kept = listener.accept()
+        f.kept.send(["a", 1, {"b": (2.5, None)}])
+    threading.Thread(target=serve, daemon=True).start()
+    return listener.address
+def g(x): return pickle.dumps(x)
+"""
+    through_connection = "from multiprocessing.connection import Client\nassert Client(f()).recv() == ['a', 1, {'b': (2.5, None)}]"
+    through_pipe = "from multiprocessing import Pipe\na, b = Pipe()\na.send_bytes(g([1, 2]))\nassert b.recv() == [1, 2]"
+    assert_honest(client, code, through_pipe, through_connection)
+
+
+# --- code that is loaded ---------------------------------------------------------------------------
+
+WRITES = """
+def f():
+    import py_compile
+    with open("evil.py", "w") as file:
+        file.write('DEED')
+    py_compile.compile("evil.py", "evil.pyc")
+    return "evil"
+"""
+LOADERS = {
+    "get_code": "import importlib.util\nspec = importlib.util.spec_from_file_location(f(), 'evil.py')\nexec(spec.loader.get_code('evil'), {})",
+    "compiled": "import importlib.machinery as m\nexec(m.SourcelessFileLoader(f(), 'evil.pyc').get_code('evil'), {})",
+    "a function": "import types, importlib.machinery as m\ntypes.FunctionType(m.SourcelessFileLoader(f(), 'evil.pyc').get_code('evil'), {})()",
+    "pkgutil": "import sys, pkgutil\nsys.path.insert(0, '.')\nexec(pkgutil.find_loader(f()).get_code('evil'), {})",
+}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_code_of_a_loader_is_not_run(client, name):
+    result = attack(client, WRITES, LOADERS[name])
+    assert_verdict(result, "assertion_fail")
+    assert "not theirs" in details(result)[0] or "neither theirs nor one of the code's" in details(result)[0], result
+
+
+def test_a_source_of_the_codes_for_a_loader_runs_where_the_code_is(client):
+    step = "import importlib.machinery as m\nexec(m.SourceFileLoader('evil', 'x').source_to_code(f(), 'x'), {})"
+    assert_verdict(attack(client, "def f():\n    return 'DEED'", step), "assertion_fail")
+
+
+def test_code_of_the_tests_and_of_the_library_loads(client):
+    target = (
+        "import importlib.util, json.decoder, sys\nwith open('mine.py', 'w') as file: file.write('X = 5\\ndef g(): return X\\n')\n"
+        "spec = importlib.util.spec_from_file_location('mine', 'mine.py')\nm = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(m)\n"
+        "space = {}\nexec(spec.loader.get_code('mine'), space)\nassert space['g']() == m.g() == f(2) + 1\n"
+        "exec(json.decoder.__spec__.loader.get_code('json.decoder'), {'__name__': 'json.decoder'})\nsys.path.insert(0, '.')\nimport mine\nassert mine.X == 5"
+    )
+    assert_honest(client, WORK, target)
+
+
+# --- names of functions ------------------------------------------------------------------------------
+
+NAMED = "def f():\n    return 'os', 'system'\ndef g():\n    return 'os.system'\ndef h():\n    return 'os:system'"
+LOOKED_UP = "the tests look up `system` in `os`, which they do not name"
+LOOKUPS = {
+    "import_module": ("import importlib\nmodule, name = f()\nsys.forged = getattr(importlib.import_module(module), name)", LOOKED_UP),
+    "__import__": ("module, name = f()\nsys.forged = getattr(__import__(module), name)", LOOKED_UP),
+    "sys.modules": ("module, name = f()\nsys.forged = getattr(sys.modules[module], name)", LOOKED_UP),
+    "attrgetter": ("import operator\nmodule, name = f()\nsys.forged = operator.attrgetter(name)(sys.modules[module])", LOOKED_UP),
+    "attrgetter, dotted": ("import operator, shutil\nsys.forged = operator.attrgetter(g())(shutil)", "the tests look up `os` in `shutil`"),
+    "methodcaller": ("import operator\nmodule, name = f()\nsys.forged = operator.methodcaller(name, ':')(sys.modules[module]) + 1", LOOKED_UP),
+    "pydoc": ("import pydoc\nsys.forged = pydoc.locate(g()).__name__", "`pydoc` looks up a name that is not in the tests: os.system"),
+    "entry points": ("from importlib.metadata import EntryPoint\nsys.forged = EntryPoint('x', h(), 'g').load()",
+                     "`importlib.metadata` looks up a name that is not in the tests: os:system"),
+    "unittest.main": ("import unittest\nsys.forged = unittest.main(argv=['x', g()], exit=False)",
+                      "`unittest.loader` looks up a name that is not in the tests: os.system"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_a_name_of_the_codes_finds_no_function(client, name):
+    step, reason = LOOKUPS[name]
+    assert_refused(attack(client, NAMED, step), reason)
+
+
+def test_the_checkers_own_modules_are_not_found_by_name(client):
+    for step in ("import importlib\nsys.forged = importlib.import_module(f())", "sys.forged = __import__(f())"):
+        assert_refused(attack(client, "def f():\n    return 'suite'", step), "looks up a name that is not in the tests: suite")
+
+
+def test_a_configuration_of_the_codes_calls_nothing(client):
+    target = (
+        "import json\nfrom logging import config\nmade = json.loads(f())\n"
+        "try:\n    config.dictConfig(made)\nexcept ValueError: pass"
+    )
+    code = "import json\ndef f():\n    return json.dumps({'version': 1, 'formatters': {'x': {'()': 'logging.os.getpid'}}})"
+    assert_refused(judge(client, code, target), "`logging.config` looks up a name that is not in the tests: logging.os.getpid")
+
+
+PATCHES = {
+    "of the library": ("unittest.TestCase.assertEqual", "with patch(f()): self.assertEqual(1, 2)", "unittest.TestCase.assertEqual"),
+    "of a class": ("unittest.TestCase", "with patch.multiple(f(), assertEqual=print): self.assertEqual(1, 2)", "unittest.TestCase"),
+    "of the tests": ("__main__.check", "with patch(f()): check(1, 2)", "__main__.check"),
+    "of a dictionary": ("sys.modules", "with patch.dict(f(), {}): pass", "sys.modules"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_a_name_of_the_codes_is_not_patched(client, name):
+    named, step, reason = PATCHES[name]
+    target = (
+        "import unittest\nfrom unittest.mock import patch\ndef check(a, b): assert a == b\n"
+        f"class T(unittest.TestCase):\n    def test(self):\n        {step}\n"
+        "result = unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromTestCase(T))\nassert result.wasSuccessful()"
+    )
+    assert_refused(judge(client, f"def f():\n    return {named!r}", target), f"looks up a name that is not in the tests: {reason}")
+
+
+def test_names_of_the_codes_that_find_what_computes_work(client):
+    code = (
+        "def f(): return 'sqrt', 'sha256', 'ValueError', 'json', 'real', 'go'\nclass C:\n    def go(self): return 4\n"
+        "import os\ndef fetch(): return 1\ndef g(): return fetch(), os.getcwd()"
+    )
+    names = "a, b, c, d, e, go = f()\n"
+    targets = (
+        "import math, hashlib, builtins\n" + names + "assert getattr(math, a)(4) == 2 and getattr(builtins, c) is ValueError\n"
+        "assert getattr(hashlib, b)(b'').hexdigest()[:4] == 'e3b0'",
+        "import importlib, operator, sys\n" + names + "assert importlib.import_module(d).dumps([1]) == '[1]' == __import__(d).dumps([1])\n"
+        "assert operator.attrgetter(e)(3) == 3 and operator.methodcaller(go)(C()) == getattr(C(), go)() == 4\n"
+        "assert getattr(sys.modules[__name__], 'f')() == f()",
+        "from importlib.metadata import EntryPoint, entry_points\nassert EntryPoint('x', 'json:dumps', 'g').load()([len(f())]) == '[6]'\nentry_points()",
+        "from unittest.mock import patch\nM = 'os'\nwith patch(f'{__name__}.fetch', return_value=5), patch(f'{M}.getcwd', return_value='x'):\n"
+        "    assert fetch() == 5 == g()[0]\nwith patch.dict('os.environ', {'A': '1'}):\n    import os\n    assert os.environ['A'] == '1'",
+        "import logging.config\nlogging.config.dictConfig({'version': 1, 'formatters': {'f': {'format': '%(message)s'}}, 'handlers': {'h': {"
+        "'class': 'logging.StreamHandler', 'formatter': 'f', 'stream': 'ext://sys.stderr'}}})\nassert f()",
+    )
+    assert_honest(client, code, *targets)
+
+
+# --- what runs no Python ------------------------------------------------------------------------------
+
+LIBRARIES = {
+    "bytes": ("import ctypes\nctypes.CDLL(f().encode())", "the tests load a library that is not the host's"),
+    "a path": ("import ctypes, pathlib\nctypes.CDLL(pathlib.Path(f()))", "the tests load a library that is not the host's"),
+    "SQL": ("import sqlite3\nc = sqlite3.connect(':memory:')\nc.enable_load_extension(True)\nc.execute('select load_extension(?)', (f(),))",
+            "the tests let SQL load libraries"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_library_of_the_codes_is_not_loaded(client, name):
+    code = "import os\ndef f():\n    with open('evil.so', 'w'): pass\n    return os.path.abspath('evil.so')"
+    step, reason = LIBRARIES[name]
+    assert_refused(attack(client, code, step), reason)
+
+
+def test_libraries_of_the_host_load(client):
+    target = (
+        "import ctypes, sqlite3\nc = sqlite3.connect(':memory:')\nc.enable_load_extension(False)\nassert c.execute(f('select 1')).fetchone() == (1,)\n"
+        "assert ctypes.CDLL(None).abs(-3) == ctypes.CDLL('libc.so.6').abs(-3) == 3"
+    )
+    assert_honest(client, "def f(x):\n    return x", target)
+
+
+def test_no_interpreter_beside_that_of_the_tests(client):
+    pytest.importorskip("_xxsubinterpreters")
+    code = "def f():\n    return \"open('made', 'w').close()\""
+    target = "import os, _xxsubinterpreters as x\nx.run_string(x.create(), f())\nassert os.path.exists('made')"
+    assert_refused(judge(client, code, target), "the tests start an interpreter in which nothing is looked at")
+
+
+STYLE = (
+    '<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:exsl="http://exslt.org/common" '
+    'extension-element-prefixes="exsl"><xsl:template match="/">{}</xsl:template></xsl:stylesheet>'
+)
+
+
+def test_a_stylesheet_of_the_codes_writes_no_file(client):
+    need_packages("import lxml")
+    writing = STYLE.format('<exsl:document href="made" method="text">x</exsl:document>')
+    step = "from lxml import etree\netree.XSLT(etree.fromstring(f()))(etree.fromstring('<a/>'))"
+    result = judge(client, f"def f():\n    return {writing!r}", f"import os\n{step}\nassert os.path.exists('made')")
+    assert_refused(result, "write rights for made denied")
+    code = f"def f():\n    return {STYLE.format('<b/>')!r}"
+    assert_honest(client, code, "from lxml import etree\nassert '<b/>' in str(etree.XSLT(etree.fromstring(f()))(etree.fromstring('<a/>')))")
