@@ -6,8 +6,9 @@
  * their last argument, which the kernel ignores, is the pass: a random number that only the
  * supervisor and its jails know. A job that begins with execve has none of the jail's memory. A job
  * that is a fork of the jail can find the number there, and tell it to others as long as the jail
- * lasts. Against that, either the number is made worthless (bar_user_namespaces() in enclosure.c),
- * or every job gives up these calls before it runs anything of its own (pass_give_up()). */
+ * lasts. Against that, either the number is made worthless (bar_user_namespaces() in enclosure.c;
+ * but for Landlock rulesets, which only take memory), or every job gives up these calls before it
+ * runs anything of its own (pass_give_up()). */
 
 #include <errno.h>
 #include <stdint.h>
@@ -34,7 +35,6 @@
     X(seccomp, ENOSYS)                                    \
     X(landlock_create_ruleset, ENOSYS)
 
-/* Installs a filter that refuses these calls to the calling process even with the pass, which PASS
- * is. That the
- * kernel supports it is known from the jail's own filter. 0 or a negative errno. */
+/* Installs a filter that refuses these calls to the calling process even with the pass, which is
+ * PASS. That the kernel supports it is known from the jail's own filter. 0 or a negative errno. */
 int pass_give_up(uint64_t pass);
