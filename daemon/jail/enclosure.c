@@ -12,10 +12,11 @@
  *  4. enter the view (view.c), attach the tmpfs that jobs write to (work.c), seal the view;
  *  5. build the Landlock ruleset that jobs enforce on themselves in lockdown.c, or find out that
  *     one can be built, where each job needs its own;
- *  6. install the seccomp filter, which the jail and all of its jobs keep. From here on the jail
- *     needs its pass for what it does to mounts and namespaces (pass.h);
- *  7. forbid further user namespaces, drop the bounding, ambient and inheritable capabilities, and
- *     become undumpable, so that no job can look into the jail.
+ *  6. forbid further user namespaces, and install the seccomp filter, which the jail and all of its
+ *     jobs keep. From here on the jail needs its pass for what it does to mounts and namespaces,
+ *     to make rulesets, and to compare processes (pass.h);
+ *  7. drop the bounding, ambient and inheritable capabilities, and become undumpable, so that no
+ *     job can look into the jail.
  *
  * A step that fails costs its layer, which lose() takes off the list and notes for the supervisor;
  * only the identity, the slot's directory and the capabilities are indispensable. The per-job part
@@ -224,19 +225,30 @@ static int set_up_landlock(struct enclosure *c)
     return 0;
 }
 
-static int set_up_seccomp(const struct enclosure *c, int filter)
+/* Installs FILTER. Unless IS_LAST, the jail and its jobs can install more with the pass. */
+static int set_up_seccomp(const struct enclosure *c, int filter, bool is_last)
 {
-    struct sock_filter instructions[FILTER_MAX];
+    /* In front of a program, whose jumps are relative. Other architectures' calls are refused by
+     * it, or here, both with ENOSYS. */
+    static const struct sock_filter last[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+    };
+    struct sock_filter instructions[ARRAY_SIZE(last) + FILTER_MAX];
+    size_t ahead = is_last ? ARRAY_SIZE(last) : 0;
     uint32_t action = SECCOMP_RET_ERRNO;
     if (filter < 0)
         return -EOPNOTSUPP;
     if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) < 0)
         return -errno;
-    ssize_t n = pread(filter, instructions, sizeof(instructions), 0);
-    if (n <= 0 || n == (ssize_t)sizeof(instructions) || n % sizeof(struct sock_filter) != 0)
+    memcpy(instructions, last, sizeof(last));
+    size_t most = FILTER_MAX * sizeof(struct sock_filter);
+    ssize_t n = pread(filter, instructions + ahead, most, 0);
+    if (n <= 0 || n == (ssize_t)most || n % sizeof(struct sock_filter) != 0)
         return n < 0 ? -errno : -EPROTO;
     struct sock_fprog program = {
-        .len = (unsigned short)((size_t)n / sizeof(struct sock_filter)),
+        .len = (unsigned short)(ahead + (size_t)n / sizeof(struct sock_filter)),
         .filter = instructions,
     };
     /* Without capabilities over its user namespace the kernel demands no_new_privs for a filter.
@@ -248,7 +260,8 @@ static int set_up_seccomp(const struct enclosure *c, int filter)
 
 /* Makes the pass worthless to jobs. A job that is a fork of the jail can read the pass from its
  * memory and tell later jobs. For a process without capabilities over a user namespace the kernel
- * refuses the calls that the pass opens. So no job may make a user namespace: this limit forbids it
+ * refuses the calls that the pass opens, but for those that make filters (set_up_seccomp() sees to
+ * them) and rulesets. So no job may make a user namespace: this limit forbids it
  * to everything inside the jail's, at no cost per job. Returns false where the limit cannot be set
  * (the host grants no user namespace, or /proc/sys is read-only); each job then gives up the calls
  * (pass.h). */
@@ -353,11 +366,13 @@ int enclosure_build(struct enclosure *c, const struct link_setup *setup, char *c
         return r;
     if (layer_in(c->layers, LAYER_LANDLOCK) && (r = set_up_landlock(c)) < 0)
         lose(c, notice, LAYER_LANDLOCK, r);
+    bool is_barred = layer_in(c->layers, LAYER_SECCOMP) && bar_user_namespaces(c);
+    /* Who gives up the pass does so by a filter; and see shield.h. */
+    bool is_last = is_barred && enclosure_guards_signals(c);
     /* The filter comes after every step that uses calls which it forbids. All jobs inherit it. */
-    if (layer_in(c->layers, LAYER_SECCOMP) && (r = set_up_seccomp(c, filter)) < 0)
+    if (layer_in(c->layers, LAYER_SECCOMP) && (r = set_up_seccomp(c, filter, is_last)) < 0)
         lose(c, notice, LAYER_SECCOMP, r);
-    c->gives_up_pass =
-        layer_in(c->layers, LAYER_SECCOMP) && !bar_user_namespaces(c) && setup->argc > 0;
+    c->gives_up_pass = layer_in(c->layers, LAYER_SECCOMP) && !is_barred && setup->argc > 0;
     open_last_pid(c);
     *ret_step = "giving up capabilities";
     r = bound_capabilities();

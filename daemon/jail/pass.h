@@ -6,9 +6,10 @@
  * their last argument, which the kernel ignores, is the pass: a random number that only the
  * supervisor and its jails know. A job that begins with execve has none of the jail's memory. A job
  * that is a fork of the jail can find the number there, and tell it to others as long as the jail
- * lasts. Against that, either the number is made worthless (bar_user_namespaces() in enclosure.c),
- * or every job gives up these calls before it runs anything of its own (pass_give_up()). With kcmp
- * a job that finds it compares no processes but its own: the jail cannot be looked into. */
+ * lasts. Against that, either the number is made worthless (bar_user_namespaces() in enclosure.c;
+ * but for Landlock rulesets, which only take memory, and for kcmp: who finds the number compares no
+ * processes but its own, since the jail cannot be looked into), or every job gives up these calls
+ * before it runs anything of its own (pass_give_up()). */
 
 #include <errno.h>
 #include <stdint.h>

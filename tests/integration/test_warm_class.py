@@ -171,16 +171,6 @@ REFUSED = {
     "__main__": ("import __main__", "keep __main__"),
     "a function before forks": ("import os, time\nos.register_at_fork(before=lambda: time.sleep(4))", "helper asks to be called"),
     "a function after forks": ("import os\nos.register_at_fork(after_in_child=lambda: os._exit(0))", "helper asks to be called"),
-    "no forks": (
-        "import ctypes, errno\nlibc = ctypes.CDLL(None)\n"
-        "class Filter(ctypes.Structure):\n"
-        "    _fields_ = [('code', ctypes.c_ushort), ('jt', ctypes.c_ubyte), ('jf', ctypes.c_ubyte), ('k', ctypes.c_uint)]\n"
-        "class Program(ctypes.Structure):\n    _fields_ = [('length', ctypes.c_ushort), ('filter', ctypes.c_void_p)]\n"
-        "steps = (Filter * 4)(Filter(0x20, 0, 0, 0), Filter(0x15, 0, 1, 56), Filter(0x06, 0, 0, 0x50001),\n"
-        "                     Filter(0x06, 0, 0, 0x7fff0000))\n"
-        "assert libc.prctl(22, 2, ctypes.byref(Program(4, ctypes.addressof(steps))), 0, 0) == 0",
-        "a fork of it cannot be had",
-    ),
     "much memory": ("import os\nLARGE = b'x' * (700 << 20)", "[warm] classes has room for"),
     "no import of what it takes": (
         "import builtins\nold = builtins.__import__\ndef new(name, *rest, **named):\n"

@@ -118,11 +118,13 @@ for page in (*range(program, program + (4 << 20), PAGE), *range(stack - (256 << 
         seen.update(word for word in words if word >> 48 not in (0, 0xFFFF) and word & 0xFFFFFFFF)
 """
 TRY = """
-import ctypes
+import ctypes, errno
 UNSHARE, CLONE_NEWUSER = 272, 0x10000000
+SECCOMP, SET_MODE_FILTER = 317, 1
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.argtypes = [ctypes.c_long] + [ctypes.c_uint64] * 6
-found = [word for word in seen if libc.syscall(UNSHARE, CLONE_NEWUSER, 0, 0, 0, 0, word) == 0]
+def filters(word): return libc.syscall(SECCOMP, SET_MODE_FILTER, 0, 0, 0, 0, word) == 0 or ctypes.get_errno() != errno.ENOSYS
+found = [word for word in seen if libc.syscall(UNSHARE, CLONE_NEWUSER, 0, 0, 0, 0, word) == 0 or filters(word)]
 assert len(seen) > 100
 """
 TELL = """
