@@ -75,6 +75,22 @@ def store():
     }
 
 
+def references(schema):
+    """Yields each file that SCHEMA refers to."""
+    if isinstance(schema, dict):
+        yield from (ref.partition("#")[0] for ref in [schema.get("$ref")] if isinstance(ref, str) and ref[0] != "#")
+        schema = list(schema.values())
+    for part in schema if isinstance(schema, list) else ():
+        yield from references(part)
+
+
+def missing():
+    """Returns the names of the schemas that messages or other schemas need and that are not there."""
+    needed = {f"{name}.schema.json" for names in BY_TYPE.values() for name in names.values()}
+    needed |= {"limits.schema.json", "kinds.schema.json", *references(list(store().values()))}
+    return sorted(needed - {*store()})
+
+
 def is_integer(checker, value):
     """Rejects 1.0, which is an integer to JSON Schema but not to the daemon."""
     return isinstance(value, int) and not isinstance(value, bool)
@@ -963,6 +979,11 @@ def check_tables():
 
 
 def main():
+    if absent := missing():
+        print(f"1..{len(absent)}")
+        for number, name in enumerate(absent, 1):
+            print(f"not ok {number} - {SCHEMAS.relative_to(ROOT) / name} is there")
+        return 1
     failed = count = 0
     parts = {
         "schemas": check_schemas(),

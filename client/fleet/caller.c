@@ -2,6 +2,7 @@
 #include "caller.h"
 
 #include "client/terminal/text.h"
+#include "proto/fair.h"
 #include "proto/frame.h"
 
 #include <assert.h>
@@ -15,8 +16,6 @@
 /* A caller may buffer so much without a share of the memory for large frames. */
 #define SMALL_FRAME_MAX ((size_t)64 << 10)
 #define HELD_MAX ((size_t)128 << 20)
-/* A user may hold so many times as much as is left for others. */
-#define HELD_PER_FREE 3
 /* Replies that one caller, and all of them, may leave unread. */
 #define UNSENT_HIGH ((size_t)4 << 20)
 #define UNSENT_LOW_MARK ((size_t)64 << 10)
@@ -223,7 +222,7 @@ static bool may_hold_more(const struct caller *caller)
 {
     size_t held = caller->callers->held, left = held < HELD_MAX ? HELD_MAX - held : 0;
     return evbuffer_get_length(caller->in) <= SMALL_FRAME_MAX ||
-           (left > 0 && *caller->held_of_user <= HELD_PER_FREE * left);
+           (left > 0 && fair_may_have(*caller->held_of_user, 0, left));
 }
 
 /* Reads exactly while something may be done with what comes, and lets the timeout run exactly while

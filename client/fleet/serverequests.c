@@ -7,6 +7,7 @@
 #include "servestatus.h"
 
 #include "client/terminal/text.h"
+#include "proto/fair.h"
 #include "proto/frame.h"
 #include "proto/printer.h"
 
@@ -17,8 +18,6 @@
 
 /* Whoever has connected waits so long for a hello. */
 #define GREET_MS 5000
-/* A user may have this many times as many connections as are still free. */
-#define CONNECTIONS_PER_FREE 3
 
 /* --- small answers ------------------------------------------------------------------------ */
 
@@ -329,7 +328,7 @@ static void refuse_client(int fd)
 static bool may_connect(const struct serve *serve, const struct serve_user *user)
 {
     size_t free = serve->options.max_callers - MIN(serve->options.max_callers, serve->callers.n);
-    return free > 0 && user->callers < CONNECTIONS_PER_FREE * free;
+    return fair_may_have_one(user->callers, free);
 }
 
 void serverequests_accept(struct serve *serve, int fd)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "crowd.h"
 
+#include "proto/fair.h"
+
 #include <string.h>
 
 void crowd_init(struct crowd *crowd, const struct gateway *gateway)
@@ -73,7 +75,7 @@ bool crowd_recognise(struct crowd *crowd, struct conn *conn, const char *token)
         return true;
     TAILQ_FOREACH(each, &crowd->of[CONN_KNOWN], link)
     has += each->token == token;
-    if (!gateway_leaves_enough(has, 1, most > known ? most - known : 0))
+    if (!fair_may_have(has, 1, most > known ? most - known : 0))
         return false;
     crowd_remove(crowd, conn);
     put(crowd, conn, CONN_KNOWN);

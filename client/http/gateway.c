@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gateway.h"
 
+#include "proto/fair.h"
+
 #include <string.h>
 
 static void on_greeted(const struct message *hello, void *userdata)
@@ -133,18 +135,12 @@ const char *gateway_own_ids(const struct gateway *gateway, const char *name)
     return NULL;
 }
 
-bool gateway_leaves_enough(uint64_t has, uint64_t more, uint64_t free)
-{
-    return more <= free && (has + more) / GATEWAY_PER_FREE <= free - more;
-}
-
 /* Whether SHARE may have MORE. */
 static bool is_fair(const struct gateway *gateway, const struct share *share, uint64_t more)
 {
     uint64_t most = gateway->settings->bodies_bytes;
     uint64_t free = most > gateway->bodies ? most - gateway->bodies : 0;
-    return more <= free &&
-           (!gateway->wants_token || gateway_leaves_enough(share->bodies, more, free));
+    return more <= free && (!gateway->wants_token || fair_may_have(share->bodies, more, free));
 }
 
 bool gateway_take_room(struct gateway *gateway, const char *name, uint64_t before, uint64_t now)
@@ -167,8 +163,8 @@ bool gateway_may_hold(struct gateway *gateway, const char *name, bool stream, ui
     const struct share *share = find_share(gateway, name);
     if (!share || share->results == 0)
         return share != NULL;
-    return more <= free && (!stream || gateway_leaves_enough(held, more, free)) &&
-           (!gateway->wants_token || gateway_leaves_enough(share->results, more, free));
+    return more <= free && (!stream || fair_may_have(held, more, free)) &&
+           (!gateway->wants_token || fair_may_have(share->results, more, free));
 }
 
 void gateway_hold(struct gateway *gateway, const char *name, uint64_t before, uint64_t now)

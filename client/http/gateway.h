@@ -55,16 +55,9 @@ void gateway_deinit(struct gateway *gateway);
 /* The connection for the jobs of the token NAME. 0 or a negative errno. */
 int gateway_share(struct gateway *gateway, const char *name, struct backend **ret);
 
-/* Whether one that has HAS may have MORE of what is FREE: it leaves enough for others. */
-bool gateway_leaves_enough(uint64_t has, uint64_t more, uint64_t free);
-
 /* How the ids begin that the daemon knows of the jobs of the token NAME, and no others; NULL if it
  * had no jobs yet. Borrowed. */
 const char *gateway_own_ids(const struct gateway *gateway, const char *name);
-
-/* A share may have this many times as much of the memory for bodies, or for results, or as many
- * connections, as is still free, so that another always finds some. */
-#define GATEWAY_PER_FREE 3
 
 /* Makes the room of a body of the share NAME NOW bytes, which was BEFORE. False: there is not so
  * much, and nothing changes. Less is always granted. */

@@ -240,7 +240,8 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     /* A process beside the template may have been forked as quietly. */
     if (jail->template.pid > 0 && !template_is_alone(&jail->template, enclosure)) {
         template_dismiss(&jail->template);
-        killed = children_kill_all(TREE_KILL_MS, 0, &usage) && killed;
+        /* The supervisor does not wait for as long again, and it is no use: the jail makes way. */
+        killed = killed && children_kill_all(TREE_KILL_MS, 0, &usage);
     }
     if (!enclosure_guards_twin(enclosure))
         twin_dismiss(&jail->twin);

@@ -27,6 +27,7 @@ const char *link_stage_name(enum link_stage stage)
         [LINK_STAGE_ACCESS] = "reading what it was given",
         [LINK_STAGE_EXEC] = "executing the program",
         [LINK_STAGE_TWIN] = "starting the candidate's jail",
+        [LINK_STAGE_STOPPED] = "another process stopped it before it began",
     };
     return stage < LINK_STAGE_COUNT ? names[stage] : "an unknown stage";
 }

@@ -280,7 +280,8 @@ enum link_stage {
     LINK_STAGE_CWD,    /* entering the directory that a command asks for */
     LINK_STAGE_ACCESS, /* finding, with a uid of its own, that it can read its files */
     LINK_STAGE_EXEC,
-    LINK_STAGE_TWIN, /* starting the jail in the jail */
+    LINK_STAGE_TWIN,    /* starting the jail in the jail */
+    LINK_STAGE_STOPPED, /* another process has stopped it before it began */
     LINK_STAGE_COUNT,
 };
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* AddressSanitizer tracks the memory that the child would share. */
@@ -44,6 +45,35 @@ void start_enter_twin(struct start *start)
     /* An earlier twin may have been killed while it started something. */
     start->status = &start->shared->of_twin;
     *start->status = (struct start_status){.error = {LINK_STAGE_NONE, 0}};
+}
+
+/* --- children that are stopped before they begin -------------------------------------------- */
+
+/* How often the jail looks whether they are. */
+#define LOOK_MS 10
+
+static bool is_stopped(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Nothing else would set the child going again: ends it. */
+static void end_stopped(const struct start *start, pid_t pid)
+{
+    start->status->error = (struct lockdown_error){LINK_STAGE_STOPPED, ECANCELED};
+    (void)kill(pid, SIGKILL);
+}
+
+/* Waits for end of file on RUNS: the child PID, which has the other end, has begun its program or
+ * ended. */
+static void await_start(const struct start *start, int runs, pid_t pid)
+{
+    struct pollfd fd = {.fd = runs, .events = POLLIN};
+    int n;
+    while ((n = poll(&fd, 1, LOOK_MS)) == 0 || (n < 0 && errno == EINTR))
+        if (n == 0 && is_stopped(pid) && poll(&fd, 1, 0) == 0)
+            end_stopped(start, pid);
 }
 
 /* --- programs that are executed ------------------------------------------------------------ */
@@ -111,15 +141,6 @@ _Noreturn static void run_warm(const struct start *start, struct lockdown *lockd
     start->interpreter->run(lockdown->argv);
 }
 
-/* Waits for end of file on RUNS: the child, which has the other end, has begun its program or
- * ended. */
-static void await_start(int runs)
-{
-    struct pollfd fd = {.fd = runs, .events = POLLIN};
-    while (poll(&fd, 1, -1) < 0 && errno == EINTR)
-        ;
-}
-
 static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgroup, int *ret_pidfd)
 {
     bool must_enter = false;
@@ -135,31 +156,48 @@ static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgro
     start->interpreter->after_fork();
     close_fd(ends[1]);
     if (pid > 0)
-        await_start(ends[0]);
+        await_start(start, ends[0], pid);
     close_fd(ends[0]);
     return pid;
 }
 
-/* --- files of a session --------------------------------------------------------------------- */
+/* --- commands of a session ------------------------------------------------------------------ */
 
-/* A copy of the jail that handles a file as a job, without a program: it runs on in the jail's
- * code, so the jail must not wait for its execve. */
+_Noreturn static void act(struct lockdown *lockdown)
+{
+    if (lockdown->act == LINK_EXEC)
+        (void)child(lockdown);
+    lockdown_confine(lockdown);
+    (void)close_range(lockdown->fd_count, ~0U, 0); /* tells the jail that it has begun */
+    act_on_file(lockdown);
+}
+
+/* Starts a copy of the jail that executes a program, or handles a file as a job and so runs on in
+ * the jail's code. */
 static pid_t start_act(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
 {
     bool must_enter = false;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
     pid_t pid = cgroup_fork(cgroup, 0, lockdown->pass, ret_pidfd, &must_enter);
     if (pid == 0) {
         lockdown->enter_cgroup = must_enter ? cgroup : -1;
-        lockdown_confine(lockdown);
-        (void)close_range(lockdown->fd_count, ~0U, 0); /* tells the jail that it has begun */
-        act_on_file(lockdown);
+        act(lockdown);
     }
+    return pid;
+}
+
+/* Waits until the command has begun, and meanwhile for nothing that a stopped one does not do. */
+static pid_t start_command(struct start *start, struct lockdown *lockdown, int cgroup,
+                           int *ret_pidfd)
+{
+    bool in_our_memory = lockdown->act == LINK_EXEC && cgroup < 0 && SHARES_MEMORY;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    pid_t pid = in_our_memory ? start_in_our_memory(start, lockdown, ret_pidfd)
+                              : start_act(lockdown, cgroup, ret_pidfd);
     close_fd(ends[1]);
     if (pid > 0)
-        await_start(ends[0]);
+        await_start(start, ends[0], pid);
     close_fd(ends[0]);
     return pid;
 }
@@ -173,8 +211,8 @@ pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool
     assert(__atomic_load_n(&start->status->in_our_memory, __ATOMIC_ACQUIRE) == 0);
     *start->status = (struct start_status){.error = {LINK_STAGE_NONE, 0}};
     lockdown->ret_error = &start->status->error;
-    if (lockdown->act == LINK_WRITE || lockdown->act == LINK_READ)
-        return start_act(lockdown, cgroup, ret_pidfd);
+    if (lockdown->act != LINK_RUN)
+        return start_command(start, lockdown, cgroup, ret_pidfd);
     if (warm && start->interpreter)
         return start_warm(start, lockdown, cgroup, ret_pidfd);
     if (cgroup < 0 && SHARES_MEMORY)

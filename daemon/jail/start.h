@@ -4,8 +4,14 @@
  *
  *  - warm: a fork of the jail, in which the waiting interpreter runs the script;
  *  - in the jail's memory (CLONE_VM) until execve, if the job has no cgroup of its own;
- *  - otherwise a fork, with the jail suspended until execve (CLONE_VFORK);
- *  - a fork that runs on in the jail's code, for a job that reads or writes a file of a session. */
+ *  - otherwise a fork, with the jail suspended until execve (CLONE_VFORK; not for a command of a
+ *    session);
+ *  - a fork that runs on in the jail's code, for a job that reads or writes a file of a session.
+ *
+ * What an earlier command of a session has left may send signals to the process of the next one as
+ * soon as that is there. If it stops that process before the program begins, the jail would wait
+ * for ever. So the jail looks whether the process is stopped, ends it then, and reports
+ * LINK_STAGE_STOPPED. */
 
 #include "interpreter.h"
 #include "lockdown.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "puts.h"
 
+#include "proto/fair.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -60,9 +62,8 @@ struct program_tests *put_set_find(struct put_set *set, const char *digest)
 /* Whether the user leaves enough for others. */
 static bool is_fair(size_t size, const struct put_bounds *bounds)
 {
-    uint64_t used = *bounds->used + size;
-    return used <= bounds->total &&
-           (*bounds->of_user + size) / PUTS_PER_FREE <= bounds->total - used;
+    uint64_t used = *bounds->used;
+    return fair_may_have(*bounds->of_user, size, bounds->total - MIN(used, bounds->total));
 }
 
 static bool has_room(const struct put_set *set, size_t size, const struct put_bounds *bounds)

@@ -25,10 +25,6 @@ struct put {
 
 TAILQ_HEAD(put_list, put);
 
-/* A user may have put this many times as much as is still free, so that a lone one gets three
- * quarters of it, and there is always room for the next user. */
-#define PUTS_PER_FREE 3
-
 struct put_set {
     struct put_list list; /* the least recently used first */
     size_t count, bytes;

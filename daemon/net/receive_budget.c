@@ -3,13 +3,12 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/base/events.h"
+#include "proto/fair.h"
 #include "proto/frame.h"
 #include "proto/util.h"
 
 #include <assert.h>
 
-/* How much more a share may be than what is left. */
-#define SHARE_PER_FREE 3
 /* Whoever sends at all is never stalled, and can do so slowly. There is one guest for all: it has
  * this many times stall_ms for its frame if others wait. */
 #define GUEST_STALLS 8
@@ -91,25 +90,19 @@ void receive_budget_bound(struct receive_budget *budget, size_t max, uint64_t st
     budget->stall_ms = stall_ms;
 }
 
-/* Whether HAVE and STEP more are at most SHARE_PER_FREE times what is then left of ROOM. */
-static bool is_fair(size_t have, size_t step, size_t room)
-{
-    return step <= room && (have + step) / SHARE_PER_FREE <= room - step;
-}
-
-/* How much more USER may have, by the same rule. */
+/* How much more USER may have. */
 static size_t room_of(const struct receive_budget *budget, const struct user *user)
 {
     size_t reserved = budget->reserved - budget->beyond;
     size_t received = user->received - user->beyond;
     size_t free = budget->max > reserved ? budget->max - reserved : 0;
-    size_t most = free - free / (SHARE_PER_FREE + 1), has = received / (SHARE_PER_FREE + 1);
+    size_t most = free - free / (FAIR_PER_FREE + 1), has = received / (FAIR_PER_FREE + 1);
     return most > has ? most - has : 0;
 }
 
 static bool has_room(const struct receive_share *share, size_t step)
 {
-    return is_fair(share->bytes, step, room_of(share->budget, share->user));
+    return fair_may_have(share->bytes, step, room_of(share->budget, share->user));
 }
 
 /* --- the line ------------------------------------------------------------------------------ */

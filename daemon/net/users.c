@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "users.h"
 
+#include "proto/fair.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,13 +82,13 @@ static size_t count_all(const struct users *users, uid_t uid)
 
 bool users_admit(const struct users *users, uid_t uid, size_t free)
 {
-    return free > 0 && count_all(users, uid) / USER_CONNECTIONS_PER_FREE < free;
+    return fair_may_have_one(count_all(users, uid), free);
 }
 
 bool users_admit_share(const struct users *users, uid_t uid, const char *share, size_t free)
 {
     const struct user *user = find(users, uid, share);
-    size_t has = count_all(users, uid), most = USER_CONNECTIONS_PER_FREE * free;
-    size_t left = most > has ? (most - has) / (USER_CONNECTIONS_PER_FREE + 1) : 0;
-    return !user || user->connections / USER_CONNECTIONS_PER_FREE <= left;
+    size_t has = count_all(users, uid), most = FAIR_PER_FREE * free;
+    size_t left = most > has ? (most - has) / (FAIR_PER_FREE + 1) : 0;
+    return !user || user->connections / FAIR_PER_FREE <= left;
 }

@@ -11,10 +11,6 @@
 
 #include <sys/types.h>
 
-/* A user may have this many times as many connections as are still free, so that a lone one gets
- * three quarters of them, and there is always room for the next user. */
-#define USER_CONNECTIONS_PER_FREE 3
-
 struct user {
     uid_t uid;
     char *share; /* NULL: none */

@@ -5,12 +5,10 @@
 #include "daemon/base/clock.h"
 #include "daemon/base/events.h"
 
+#include "proto/fair.h"
+
 #include <inttypes.h>
 #include <string.h>
-
-/* A user may have this many times as many sessions as are still free, so that there is room for the
- * next user where there is room for several. */
-#define USER_SESSIONS_PER_FREE 3
 
 static const char *const why_ended[SESSION_ENDS] = {
     [SESSION_CLOSED] = "the session was closed while the command ran",
@@ -189,7 +187,7 @@ static bool may_open(const struct supervisor *supervisor, const struct conn *con
 {
     unsigned max = supervisor->settings->sessions, count = supervisor->session_count;
     unsigned free = max > count ? max - count : 0, own = count_of(supervisor, conn->user);
-    if (free > 0 && own < USER_SESSIONS_PER_FREE * free)
+    if (fair_may_have_one(own, free))
         return true;
     (void)snprintf(text, size, "%u of %u sessions are open%s; close one, or try again later", count,
                    max, free > 0 ? ", and the rest is kept for other users" : "");

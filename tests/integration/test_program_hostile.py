@@ -5,11 +5,11 @@ and its files, right outputs of programs that end badly, outputs made to mislead
 import base64
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from conftest import open_up, wait_until
-from processes import name_of, parent_of
+from freezer import make_freezer  # noqa: F401  a fixture
+from processes import parent_of
 
 # What a program may do by its compiler: this compiler executes the program as a script.
 BUILDS = """[language]
@@ -139,25 +139,6 @@ while True:
 """
 
 
-def named(comm):
-    """Returns the processes of that name, of all namespaces."""
-    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and name_of(entry) == comm]
-
-
-@pytest.fixture(name="freezer")
-def make_freezer():
-    """A control group whose processes can be held, so that not even SIGKILL ends them."""
-    place = Path("/sys/fs/cgroup/freezer")
-    if not os.access(place / "cgroup.procs", os.W_OK):
-        pytest.skip("no freezer among the control groups (v1), or no right to use it")
-    group = place / f"rubricd-test-{os.getpid()}"
-    group.mkdir()
-    yield group
-    (group / "freezer.state").write_text("THAWED")
-    wait_until(lambda: not (group / "cgroup.procs").read_text(), what="the end of the frozen process")
-    group.rmdir()
-
-
 WHO_LEAVES = {
     "compiler": program(LEAVES_THE_UNDYING, [{"input": "", "output": ""}], "builds"),
     "test": program(
@@ -179,11 +160,7 @@ def test_processes_that_do_not_die_are_no_way_out_of_a_verdict(builder, freezer,
     """The job gets a verdict, since statistics leave errors out. The daemon takes no file that may still change."""
     daemon, client = builder
     client.submit("undying", WHO_LEAVES[who])
-    undying = wait_until(lambda: named("undying"), what="a process of the job")
-    (freezer / "cgroup.procs").write_text(str(undying[0]))
-    (freezer / "freezer.state").write_text("FROZEN")
-    wait_until(lambda: (freezer / "freezer.state").read_text() == "FROZEN\n", what="its standstill")
-    os.kill(parent_of(undying[0]), signal.SIGUSR1)
+    os.kill(parent_of(freezer.hold("undying")), signal.SIGUSR1)
     result = client.recv_answer("undying")
     assert result["type"] == "result", result
     if who == "compiler":
@@ -196,7 +173,7 @@ def test_processes_that_do_not_die_are_no_way_out_of_a_verdict(builder, freezer,
     if who == "step":
         assert len(result["steps"]) == 1 and not result["outcome"]["success"], result
         assert result["outcome"]["summary"] == "sandbox left processes that took too long to end"
-    (freezer / "freezer.state").write_text("THAWED")
+    freezer.let_go()
     good = "import os; open('main', 'w').write('#!/bin/sh\\necho 2\\n'); os.chmod('main', 0o755)"
     assert client.run(program(good, [{"input": "", "output": "2"}], "builds"))["verdict"] == "pass"
     wait_until(lambda: daemon.leftovers() == [], what="a clean slot")

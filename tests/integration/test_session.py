@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from conftest import BARE, DEADLINE, NO_USER_NAMESPACES, wait_until
+from conftest import BARE, DEADLINE, NO_USER_NAMESPACES, PYTHON, wait_until
 from processes import is_alive
 from sessions import Session
 
@@ -327,6 +327,52 @@ def test_commands_that_are_wrong(session, command, message):
     session.submit(check=False, **command)
     answer = session.answer()
     assert (answer["code"], answer["message"]) == ("bad_request", message)
+
+
+# --- commands against each other -----------------------------------------------------------------
+
+# Lives on, and stops each process that comes after it as soon as that is there.
+STOPS_OTHERS = r"""
+import os, signal
+if os.fork():
+    os._exit(0)
+os.setsid()
+for fd in range(3):
+    os.close(fd)
+last = os.getpid()
+while True:
+    for pid in range(last + 1, last + 20):
+        try:
+            os.kill(pid, signal.SIGSTOP)
+            last = pid
+        except OSError:
+            pass
+"""
+STOPPED = "the program could not be started: another process stopped it before it began: Operation canceled"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [{"argv": ["true"]}, {"write": "file", "content": {"base64": ""}}, {"read": "file"}],
+    ids=["runs", "writes", "reads"],
+)
+def test_a_command_that_is_stopped_before_it_begins(client, daemon, command):
+    """It ends at once, in an error that may be retried, and the session goes on. A command that is stopped later ends
+    at its limit, and one may be too quick to be stopped."""
+    if not daemon.layers() >= {"pid_namespace", "mount_namespace"}:
+        pytest.skip("the processes of an earlier command are out of each other's reach")
+    answers = []
+    while len(answers) < 40 and (not answers or answers[-1]["type"] == "result"):
+        session = Session(client)
+        session.write("file", b"x")
+        session.run(PYTHON, "-c", STOPS_OTHERS)
+        begin = time.monotonic()
+        answers.append(session.command(**command, limits={"wall_clock": 0.2}))
+        took = time.monotonic() - begin
+        assert session.close()["commands"] == 3
+    last = answers[-1]
+    assert (last["type"], last.get("code"), last.get("message")) == ("error", "sandbox_failed", STOPPED), answers
+    assert last["retriable"] and took < 5
 
 
 # --- fewer layers --------------------------------------------------------------------------------

@@ -7,10 +7,13 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 
 import pytest
 from code_exec_jobs import job as code_job
 from conftest import PASSING, need_warm_jail, open_up, user_namespaces_are_refused
+from freezer import make_freezer  # noqa: F401  a fixture
+from processes import parent_of
 
 need_warm_jail()
 
@@ -435,6 +438,31 @@ def test_nothing_of_a_job_lives_beside_the_next(one_slot, bench, name):
         for _ in range(3):
             assert facts_of(client.run(job)) == [1]
             assert set(one_slot.descendants()) <= {*one_slot.jails(), *templates(one_slot)}
+
+
+LEAVES_THE_UNDYING = """
+import helper, ctypes, os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+if os.fork() == 0:
+    os.setsid()
+    ctypes.CDLL(None).prctl(15, b"undying")  # PR_SET_NAME
+    while True: signal.pause()
+signal.sigwait([signal.SIGUSR1])
+"""
+
+
+@pytest.mark.long
+def test_a_process_that_does_not_die_is_no_way_out_of_a_verdict(lend, bench, freezer):
+    """The jail waits for it once: neither its end nor that of the template beside it is waited for again."""
+    daemon = lend("warm.use=yes", slots=1)
+    job = make_class(bench, LEAVES_THE_UNDYING + PASSING, helper=WHO)
+    with daemon.connect() as client:
+        client.submit("undying", job)
+        os.kill(parent_of(freezer.hold("undying")), signal.SIGUSR1)
+        answer = client.recv_answer("undying")
+        assert answer["type"] == "result" and answer["score"]["passed"] and answer["warm_class"], answer
+        freezer.let_go()
+        assert client.run(make_class(bench, PASSING, helper=WHO))["score"]["passed"]
 
 
 def test_what_a_class_declares_is_checked(one_slot, bench):
