@@ -27,7 +27,7 @@ static struct decimal decimal_of(double value, int count)
     (void)snprintf(text, sizeof(text), "%.*e", count - 1, value);
     decimal.digit[0] = text[0];
     memcpy(decimal.digit + 1, text + 2, (size_t)count - 1); /* whatever the locale's point is */
-    decimal.exponent = atoi(strchr(text, 'e') + 1);
+    decimal.exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
     return decimal;
 }
 
