@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Most of a message is names, words and text, which are copied as they are but for escapes. Only
- * reals go through jansson. Strings are printed as it prints them. */
+/* Most of a message is names, words and text, which are copied as they are but for escapes. Strings
+ * and reals are printed as jansson prints them. */
 #include "printer.h"
 #include "json.h"
+#include "real_text.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -117,33 +118,10 @@ void printer_integer(struct printer *printer, int64_t value)
     add(printer, at, (size_t)(end - at));
 }
 
-/* --- printed by jansson -------------------------------------------------------------------- */
-
-static int add_dumped(const char *text, size_t n, void *printer)
-{
-    add(printer, text, n);
-    return 0;
-}
-
-/* Returns how many significant digits REAL needs to read back as itself: 15, 16 or 17. */
-static size_t digits_of(double real)
-{
-    for (int digits = 15; digits < 17; digits++) {
-        char text[40];
-        (void)snprintf(text, sizeof(text), "%.*g", digits, real);
-        if (strtod(text, NULL) == real)
-            return (size_t)digits;
-    }
-    return 17;
-}
-
 void printer_real(struct printer *printer, double value)
 {
-    assert(isfinite(value)); /* JSON has no other reals */
-    _cleanup_json_ json_t *real = json_real(value);
-    if (json_dump_callback(real, add_dumped, printer,
-                           JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits_of(value))) < 0)
-        printer->failed = true;
+    char text[REAL_TEXT_MAX];
+    add(printer, text, real_text(value, text)); /* JSON has none that is not finite */
 }
 
 /* --- strings and values -------------------------------------------------------------------- */

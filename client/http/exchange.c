@@ -333,7 +333,7 @@ enum MHD_Result exchange_respond(struct exchange *exchange)
     uint64_t size = exchange->finished ? evbuffer_get_length(exchange->out) : MHD_SIZE_UNKNOWN;
     exchange_enter(exchange, EXCHANGE_ANSWERING);
     conn_received(exchange->conn); /* also in the middle of a body that is refused */
-    exchange->closes |= exchange->gateway->stopping;
+    exchange->closes |= exchange->gateway->stopping || exchange->is_chunked;
     struct MHD_Response *response =
         MHD_create_response_from_callback(size, EXCHANGE_REPLY_STEP, read_answer, exchange, NULL);
     if (!response)

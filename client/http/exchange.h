@@ -49,7 +49,8 @@ struct exchange {
     const char *content_type;
     const char *allow;
     bool retry_after;
-    bool closes; /* nobody knows where the next request begins */
+    bool closes;     /* no request may follow on the connection */
+    bool is_chunked; /* others may see the end of its body elsewhere: see check_framing() */
     struct evbuffer *out;
     uint64_t reserved; /* bytes that may yet come into `out` */
     uint64_t held;     /* what the gateway counts of both */

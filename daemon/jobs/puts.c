@@ -105,17 +105,19 @@ static bool make_room(struct put_set *set, size_t size, const struct put_bounds 
     return true;
 }
 
-static int refuse(const struct put_set *set, size_t size, const struct put_bounds *bounds,
-                  enum error_code *ret_code, struct fault *fault)
+/* Says why there is no room for SIZE bytes, which belong to tests of which BEFORE bytes are in the
+ * set already. */
+static int refuse(const struct put_set *set, size_t before, size_t size,
+                  const struct put_bounds *bounds, enum error_code *ret_code, struct fault *fault)
 {
     /* What other tests have, they may give back. */
     *ret_code = ERROR_INTERNAL;
-    if (size > bounds->per_client) {
+    if (before + size > bounds->per_client) {
         *ret_code = ERROR_BAD_REQUEST;
         return fault_set(fault,
                          "tests: they take %zu bytes, more than %" PRIu64
                          " (put_bytes_per_client of [program])",
-                         size, bounds->per_client);
+                         before + size, bounds->per_client);
     }
     size_t in_use = 0;
     const struct put *put;
@@ -165,7 +167,7 @@ int put_set_add(struct put_set *set, const char *digest, struct program_tests *t
         return 0;
     }
     if (!make_room(set, tests->size, bounds))
-        return refuse(set, tests->size, bounds, ret_code, fault);
+        return refuse(set, 0, tests->size, bounds, ret_code, fault);
     return insert(set, digest, tests, bounds, ret_code, fault) ? 0 : -ENOMEM;
 }
 
@@ -199,7 +201,7 @@ static int append(struct put_set *set, struct put *put, struct program_tests *te
         return fault_set(fault, "tests: %zu in the parts so far, more than %d",
                          all->count + tests->count, PROGRAM_TESTS_MAX);
     if (!make_room(set, tests->size, bounds))
-        return refuse(set, all->size + tests->size, bounds, ret_code, fault);
+        return refuse(set, all->size, tests->size, bounds, ret_code, fault);
     if (program_tests_append(all, tests) < 0) {
         *ret_code = ERROR_INTERNAL;
         (void)fault_set(fault, "out of memory");
@@ -243,7 +245,7 @@ static struct put *begin(struct put_set *set, const struct put_part *part,
     if (put)
         drop(set, put);
     if (!make_room(set, part->tests->size, bounds)) {
-        (void)refuse(set, part->tests->size, bounds, ret_code, fault);
+        (void)refuse(set, 0, part->tests->size, bounds, ret_code, fault);
         return NULL;
     }
     put = insert(set, part->digest, part->tests, bounds, ret_code, fault);

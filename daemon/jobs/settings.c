@@ -168,43 +168,57 @@ static int find_languages(struct settings *settings, const struct settings_host 
  * and timers, and the pipes, the program and the client of the job. */
 #define DESCRIPTORS_OWN 32
 #define DESCRIPTORS_OF_SLOT 9
+#define DESCRIPTORS_OF_CONNECTION 2
+/* There are this many more connections than slots, whatever the limit is: the descriptors of each
+ * slot have one, and those of the daemon's own that it needs for moments have these. */
+#define CONNECTIONS_BESIDE 4
 
-/* How many slots can all have a job under the process's limit of open files. */
-static uint64_t most_slots(uint64_t *ret_limit)
+uint64_t settings_open_files(void)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        limit.rlim_cur = RLIM_INFINITY;
-    *ret_limit = limit.rlim_cur;
-    return limit.rlim_cur < DESCRIPTORS_OWN
-               ? 0
-               : (limit.rlim_cur - DESCRIPTORS_OWN) / DESCRIPTORS_OF_SLOT;
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? RLIM_INFINITY : limit.rlim_cur;
+}
+
+/* How many slots can all have a job under the process's limit of open files. */
+static uint64_t most_slots(void)
+{
+    uint64_t limit = settings_open_files();
+    return limit < DESCRIPTORS_OWN ? 0 : (limit - DESCRIPTORS_OWN) / DESCRIPTORS_OF_SLOT;
 }
 
 static unsigned count_slots(const struct config *config)
 {
-    uint64_t limit;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     return config->slots > 0
                ? config->slots
-               : (unsigned)MAX(MIN((uint64_t)MAX(cpus, 1L), most_slots(&limit)), UINT64_C(1));
+               : (unsigned)MAX(MIN((uint64_t)MAX(cpus, 1L), most_slots()), UINT64_C(1));
 }
 
 /* A session takes as many descriptors as a slot. Where the limit leaves too few for as many
  * sessions as slots, there are fewer, unless the configuration says how many. */
 static unsigned count_sessions(const struct config *config, unsigned slots)
 {
-    uint64_t limit, most = most_slots(&limit);
+    uint64_t most = most_slots();
     return config->session_max > 0 ? (unsigned)config->session_max
                                    : (unsigned)MIN((uint64_t)slots, most - MIN(most, slots));
+}
+
+/* How many connections the limit leaves descriptors for. If these ran out first, whoever holds the
+ * connections that there are would keep all others out. */
+static unsigned count_connections(const struct config *config, unsigned slots, unsigned sessions)
+{
+    uint64_t limit = settings_open_files();
+    uint64_t taken = DESCRIPTORS_OWN + ((uint64_t)slots + sessions) * DESCRIPTORS_OF_SLOT;
+    uint64_t left = limit > taken ? (limit - taken) / DESCRIPTORS_OF_CONNECTION : 0;
+    return (unsigned)MIN((uint64_t)config->max_clients, slots + CONNECTIONS_BESIDE + left);
 }
 
 /* Refuses a limit under which the slots and the sessions could not all have a job: each would be an
  * error. */
 static int check_descriptors(unsigned slots, unsigned sessions, struct fault *fault)
 {
-    uint64_t limit;
-    if (most_slots(&limit) >= slots && most_slots(&limit) - slots < sessions)
+    uint64_t limit = settings_open_files(), most = most_slots();
+    if (most >= slots && most - slots < sessions)
         return fault_set(fault,
                          "[session] max: %u sessions beside %u slots take %" PRIu64
                          " open files, and the limit of the process is %" PRIu64
@@ -213,7 +227,7 @@ static int check_descriptors(unsigned slots, unsigned sessions, struct fault *fa
                          DESCRIPTORS_OWN + ((uint64_t)slots + sessions) * DESCRIPTORS_OF_SLOT,
                          limit),
                -EMFILE;
-    if (most_slots(&limit) >= slots)
+    if (most >= slots)
         return 0;
     fault_set(fault,
               "[daemon] slots: %u slots take %" PRIu64
@@ -242,6 +256,8 @@ int settings_new(struct config *config, const struct settings_host *host, uint64
     settings->digests = host->digests;
     settings->slots = count_slots(&settings->config);
     settings->sessions = count_sessions(&settings->config, settings->slots);
+    settings->connections =
+        count_connections(&settings->config, settings->slots, settings->sessions);
     int r = check_descriptors(settings->slots, settings->sessions, fault);
     settings->checker = r < 0 ? -1 : code_exec_checker();
     if (r == 0 && settings->checker < 0) {

@@ -16,8 +16,9 @@ struct settings {
     uint64_t generation; /* 1 at the start; each reload adds 1 */
     uint64_t made_ns;
     struct config config;
-    unsigned slots;    /* never 0 */
-    unsigned sessions; /* that may be open at once */
+    unsigned slots;       /* never 0 */
+    unsigned sessions;    /* that may be open at once */
+    unsigned connections; /* at once; never 0 */
     struct confinement *confinement;
     struct isolation isolation;
     struct languages *languages; /* of config.languages, owned */
@@ -39,6 +40,9 @@ struct settings_host {
     struct digests
         *digests; /* of rubrics' directories, for the life of the settings; may be NULL */
 };
+
+/* How many files the process may have open. */
+uint64_t settings_open_files(void);
 
 /* Makes settings of CONFIG and takes what it holds, also on failure. Asks the interpreter for its
  * version and starts a jail to find out what the host grants, unless CONFINEMENT knows that already

@@ -506,6 +506,7 @@ static int set_up_events(struct conn *conn, int fd)
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
     bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
     conn->turn.line = &conn->env->line;
+    conn->turn.user = &conn->user->frames;
     receive_share_init(&conn->receiving, &conn->env->budget, conn->user, conn->bev);
     (void)bufferevent_set_max_single_read(conn->bev, SMALL_FRAME_MAX);
     return 0;

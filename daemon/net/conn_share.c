@@ -15,6 +15,8 @@ int conn_join_share(struct conn *conn, const char *share)
         assert(queue_lane_count(&conn->lane) == 0 && !queue_lane_is_held(&conn->lane));
         assert(conn->puts.count == 0);
         queue_lane_init(&conn->lane, &user->queue);
+        assert(!conn->turn.is_waiting);
+        conn->turn.user = &user->frames;
         receive_share_move(&conn->receiving, user);
         conn->user->unsent -= conn->unsent;
         user->unsent += conn->unsent;

@@ -25,13 +25,25 @@ static void call_again(const struct frame_line *line)
         event_active(line->timer, EV_TIMEOUT, 0); /* takes no memory */
 }
 
+/* Takes the next frame out of the line, and moves its user to the back. NULL: none waits. */
+static struct frame_turn *next(struct frame_line *line, enum frame_weight weight)
+{
+    struct frame_user *user = TAILQ_FIRST(&line->waiting[weight]);
+    if (!user)
+        return NULL;
+    struct frame_turn *turn = TAILQ_FIRST(&user->waiting[weight]);
+    TAILQ_REMOVE(&line->waiting[weight], user, of_waiting[weight]);
+    TAILQ_INSERT_TAIL(&line->waiting[weight], user, of_waiting[weight]);
+    frame_turn_leave(turn);
+    return turn;
+}
+
 /* Grants frames of one weight their turns. Returns whether others wait for the next turn. */
 static bool grant(struct frame_line *line, enum frame_weight weight)
 {
     struct frame_turn *turn;
     line->spent_ns[weight] = 0;
-    while (has_budget(line, weight) && (turn = TAILQ_FIRST(&line->waiting[weight]))) {
-        frame_turn_leave(turn);
+    while (has_budget(line, weight) && (turn = next(line, weight))) {
         turn->is_granted = true;
         line->handle(turn);
         turn->is_granted = false;
@@ -59,6 +71,12 @@ int frame_line_init(struct frame_line *line, struct event_base *base,
     return line->timer ? 0 : -ENOMEM;
 }
 
+void frame_user_init(struct frame_user *user)
+{
+    for (size_t i = 0; i < FRAME_WEIGHTS; i++)
+        TAILQ_INIT(&user->waiting[i]);
+}
+
 void frame_line_deinit(struct frame_line *line)
 {
     line->timer = consume_event(line->timer);
@@ -75,7 +93,9 @@ bool frame_turn_take(struct frame_turn *turn, size_t size)
         return true;
     turn->is_waiting = true;
     turn->weight = weight;
-    TAILQ_INSERT_TAIL(&line->waiting[weight], turn, of_waiting);
+    if (TAILQ_EMPTY(&turn->user->waiting[weight]))
+        TAILQ_INSERT_TAIL(&line->waiting[weight], turn->user, of_waiting[weight]);
+    TAILQ_INSERT_TAIL(&turn->user->waiting[weight], turn, of_waiting);
     call_again(line);
     return false;
 }
@@ -87,7 +107,12 @@ void frame_turn_spend(struct frame_turn *turn, size_t size, uint64_t began_ns)
 
 void frame_turn_leave(struct frame_turn *turn)
 {
-    if (turn->is_waiting)
-        TAILQ_REMOVE(&turn->line->waiting[turn->weight], turn, of_waiting);
+    struct frame_user *user = turn->user;
+    enum frame_weight weight = turn->weight;
+    if (!turn->is_waiting)
+        return;
+    TAILQ_REMOVE(&user->waiting[weight], turn, of_waiting);
+    if (TAILQ_EMPTY(&user->waiting[weight]))
+        TAILQ_REMOVE(&turn->line->waiting[weight], user, of_waiting[weight]);
     turn->is_waiting = false;
 }

@@ -5,11 +5,15 @@
  * What the connections do in one turn of the event loop delays all others. So frames take their
  * time from a budget for the turn, and stand in line for the next turn once it is spent: there
  * whatever else is ready comes first. A single frame may exceed the budget; its own bounds keep
- * that below a tenth of a second (REQUEST_OVERHEAD_MAX). Light frames have a budget and a line of
+ * that to tenths of a second (REQUEST_OVERHEAD_MAX). Light frames have a budget and a line of
  * their own, since a ping must not wait behind what takes long: but thousands of them, or of small
  * requests with large answers, take long as well.
  *
- * Invariants: a frame is in a line exactly while is_waiting; the timer runs while one is. */
+ * Users take turns in the line, and then the connections of each: a user with many of them holds
+ * another up by one frame.
+ *
+ * Invariants: a frame is in the list of its user exactly while is_waiting, and a user in a line
+ * exactly while a frame of that weight is in the user's list; the timer runs while one is. */
 
 #include <event2/event.h>
 #include <stdbool.h>
@@ -30,21 +34,33 @@ enum frame_weight {
 
 TAILQ_HEAD(frame_turns, frame_turn);
 
+/* Embedded in a user: the frames of the user's connections. */
+struct frame_user {
+    struct frame_turns waiting[FRAME_WEIGHTS]; /* in the order in which they came */
+    TAILQ_ENTRY(frame_user) of_waiting[FRAME_WEIGHTS];
+};
+
+TAILQ_HEAD(frame_users, frame_user);
+
 struct frame_line {
     struct event *timer;
-    struct frame_turns waiting[FRAME_WEIGHTS]; /* in the order in which they came */
+    struct frame_users waiting[FRAME_WEIGHTS]; /* the first has the next turn */
     uint64_t spent_ns[FRAME_WEIGHTS];          /* since the timer went off */
     void (*handle)(struct frame_turn *turn);
 };
 
 /* Embedded in a connection: the frame that it would handle next. */
 struct frame_turn {
-    struct frame_line *line; /* whoever embeds this sets it, before any function here is called */
+    /* Whoever embeds this sets these two, before any function here is called. */
+    struct frame_line *line;
+    struct frame_user *user; /* changes only while the frame is in no line */
     bool is_waiting;
     bool is_granted;          /* it need not wait again */
     enum frame_weight weight; /* while it waits */
     TAILQ_ENTRY(frame_turn) of_waiting;
 };
+
+void frame_user_init(struct frame_user *user);
 
 /* HANDLE is called for one that has waited: it may handle one frame. 0 or -ENOMEM. */
 int frame_line_init(struct frame_line *line, struct event_base *base,

@@ -49,6 +49,7 @@ struct user *users_join(struct users *users, uid_t uid, const char *share)
         if (!user)
             return NULL;
         queue_user_init(&user->queue);
+        frame_user_init(&user->frames);
         LIST_INSERT_HEAD(&users->buckets[uid % USER_BUCKETS], user, link);
     }
     user->connections++;
@@ -63,6 +64,8 @@ struct user *user_leave(struct user *user)
     if (--user->connections == 0) {
         assert(TAILQ_EMPTY(&user->queue.ring) && user->received == 0 && user->put == 0);
         assert(user->unsent == 0);
+        assert(TAILQ_EMPTY(&user->frames.waiting[FRAME_LIGHT]) &&
+               TAILQ_EMPTY(&user->frames.waiting[FRAME_HEAVY]));
         LIST_REMOVE(user, link);
         free(user->share);
         free(user);

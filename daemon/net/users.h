@@ -7,6 +7,8 @@
  * Invariant: a user is in the table exactly while at least one of the user's connections is open.
  */
 
+#include "frame_line.h"
+
 #include "daemon/pool/queue.h"
 
 #include <sys/types.h>
@@ -16,6 +18,7 @@ struct user {
     char *share; /* NULL: none */
     size_t connections;
     struct queue_user queue;
+    struct frame_user frames;
     size_t received; /* bytes of the user's shares of the receive budget */
     size_t beyond;   /* bytes of it that are beyond that budget */
     size_t put;      /* bytes of the tests that the user's connections have put */

@@ -199,8 +199,8 @@ static void put_connections(struct exposition *e, const struct status_view *view
     }
     put_plain(e, "rubricd_connections", EXPOSITION_GAUGE, NULL, "Connected clients.", open);
     put_plain(e, "rubricd_max_connections", EXPOSITION_GAUGE, NULL,
-              "Maximum number of connected clients, as configured.",
-              view->settings->config.max_clients);
+              "Maximum number of connected clients, as configured or as open files allow.",
+              view->settings->connections);
     exposition_family(e, "rubricd_paused_connections", EXPOSITION_GAUGE, NULL,
                       "Clients that are not read from because the queue has no room for their next "
                       "job, or because they leave replies unread.");

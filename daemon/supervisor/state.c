@@ -2,6 +2,7 @@
 #include "state.h"
 
 #include <assert.h>
+#include <inttypes.h>
 
 /* While others wait for the memory of a frame, it gets its next part in this part of the time in
  * which it has to be complete, or is given up. */
@@ -85,6 +86,17 @@ void state_bound_receiving(struct supervisor *supervisor)
                          MAX(config->frame_timeout_ms / STALLS_PER_TIMEOUT, STALL_MIN_MS));
 }
 
+/* Says that there may be fewer connections than SETTINGS ask for. */
+static void tell_of_few_connections(struct supervisor *supervisor, const struct settings *settings)
+{
+    uint64_t files = settings_open_files();
+    if (settings->connections < settings->config.max_clients && !supervisor->single_client)
+        log_write(&supervisor->log, LOG_WARNING,
+                  "[daemon] max_clients is %u, but %" PRIu64
+                  " open files (RLIMIT_NOFILE) suffice for %u, which it is now",
+                  settings->config.max_clients, files, settings->connections);
+}
+
 void state_adopt(struct supervisor *supervisor, struct settings *settings)
 {
     const struct config *config = &settings->config;
@@ -101,6 +113,7 @@ void state_adopt(struct supervisor *supervisor, struct settings *settings)
     /* A private daemon has one client and nobody whom that could keep waiting. */
     env->reply_timeout_ms = supervisor->single_client ? 0 : config->reply_timeout_ms;
     state_bound_receiving(supervisor);
+    tell_of_few_connections(supervisor, settings);
 }
 
 /* Requests may wait for it. */

@@ -105,7 +105,7 @@ static inline bool state_is_draining(const struct supervisor *supervisor)
 /* Returns how many more connections the daemon may have. */
 static inline size_t state_free_connections(const struct supervisor *supervisor)
 {
-    size_t max = supervisor->settings->config.max_clients, count = supervisor->conn_count;
+    size_t max = supervisor->settings->connections, count = supervisor->conn_count;
     return max > count ? max - count : 0;
 }
 

@@ -387,6 +387,19 @@ def test_chunked_bodies(gateway):
         assert json.loads(read_answer(sock)[1])["id"] == "chunks"
 
 
+@pytest.mark.parametrize("end", [b"0\r\n\r\n", b"0;\n\r\n", b"0\n\n", b"0;x\r\r"], ids=["exact", "extension", "lf", "cr"])
+def test_nothing_behind_a_chunked_body_is_a_request(gateway, end):
+    """libmicrohttpd ends the line of a chunk also where a proxy reads on: what follows might be a request that the
+    proxy has not seen. The next request of an honest client takes another connection."""
+    body = json.dumps({**ECHO, "id": "chunks"}).encode()
+    head = head_of("POST", "/v1/jobs", kind="application/json", Transfer_Encoding="chunked")
+    with gateway.connect() as sock:
+        sock.sendall(head + b"%x\r\n%b\r\n" % (len(body), body) + end + head_of("GET", "/healthz"))
+        answer = read_to_end(sock)
+    assert answer.count(b"HTTP/1.1 ") == 1, answer
+    assert b"Connection: close" in answer or b" 400 " in answer.partition(b"\r\n")[0], answer
+
+
 BROKEN_CHUNKS = [b"x\r\n", b"-1\r\n", b"5\r\nabc\r\n0\r\n\r\n", b"ffffffffffffffffff\r\n", b"2;" + b"a" * 100000]
 
 

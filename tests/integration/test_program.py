@@ -537,7 +537,9 @@ def test_tests_in_use_count_however_often_they_are_put(start_daemon):
         for n in range(8):
             digest, answers = in_parts(client, *parts)
             assert [answer["type"] for answer in answers] == ["stored"] * 2
-            client.submit(f"waits-{n}", program("import time; time.sleep(600)", {"put": digest}))
+            sleeps = program("import time; time.sleep(600)", {"put": digest}, limits={"wall_clock": 300})
+            client.submit(f"waits-{n}", sleeps)
+            assert n > 0 or client.recv()["type"] == "started"
         _, (stored,) = in_parts(other, [{"input": "", "output": "x" * 1500}])
         assert stored["type"] == "stored", stored
 

@@ -2,6 +2,7 @@
 """Clients of different users: what one of them does on however many connections costs the others no more
 than their share of the slots, of the memory for large messages, and of the connections."""
 
+import re
 import socket
 import subprocess
 import time
@@ -10,7 +11,8 @@ import pytest
 from conftest import DEADLINE, PASSING, Client, Gate, wait_until
 from test_cancel import start_public_daemon  # noqa: F401  fixture
 from test_clients import assert_answered, fill_room, large_frame
-from test_queue import TIMED, answers, hold_slots, numbered, serving_order, submit_all
+from test_queue import SUT, TIMED, answers, hold_slots, numbered, serving_order, submit_all
+from test_shortage import with_open_files
 
 MANY, OTHER = 4711, 4712
 
@@ -95,6 +97,23 @@ def test_a_user_leaves_connections_to_others(start_public):
         third.ping()
     assert f"client refused (uid {MANY}): 12 are connected, and the rest is kept for other users" in daemon.log()
     close_all(*many, *others)
+
+
+def test_a_user_leaves_connections_to_others_where_descriptors_are_few(start_public):
+    """As many connections count as there are descriptors for, and not as the configuration allows."""
+    daemon, _ = start_public(shape=with_open_files(100), slots=1)
+    wait_until(lambda: connections(daemon) == 1, "the probe at the start is gone")
+    said = re.search(r"max_clients is 2048, but 100 open files \(RLIMIT_NOFILE\) suffice for (\d+)", daemon.log())
+    most = int(said[1])
+    assert 20 < most < 40
+    many = connect_as(daemon, MANY, 60, hello=False)
+    wait_until(lambda: daemon.log().count(f"client refused (uid {MANY})") > 60 - most, "some are turned away")
+    (other,) = connect_as(daemon, OTHER)
+    other.sock.settimeout(10)
+    assert other.hello["type"] == "hello"
+    assert other.run(SUT)["type"] == "result"
+    assert "cannot accept" not in daemon.log()
+    close_all(other, *many)
 
 
 def test_large_frames_of_one_user_leave_memory_to_others(start_public):

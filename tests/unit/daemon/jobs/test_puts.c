@@ -251,6 +251,30 @@ static void test_parts_of_what_a_job_uses(void **state)
     assert_int_equal(used, 0);
 }
 
+/* What came of the tests counts once: others have taken the room, and not the jobs of this client.
+ */
+static void test_why_a_later_part_is_refused(void **state)
+{
+    const size_t size = sizeof(struct program_tests) + 100;
+    struct put_set set, other;
+    char message[256];
+    (void)state;
+    put_set_init(&set);
+    put_set_init(&other);
+    assert_int_equal(put_part(&set, "a", 1, 2, 3 * size - 1, ""), 0);
+    keep(&other, "b", BIG / 8 * 5, BIG);
+    (void)snprintf(
+        message, sizeof(message),
+        "tests: no room for %zu bytes: the clients of this user together have %u (put_bytes "
+        "of [program]), and the rest is kept for other users",
+        size, BIG);
+    keep(&other, "c", BIG / 8 - size, BIG);
+    assert_true(put_part(&set, "a", 2, 2, 3 * size - 1, message) < 0);
+    put_set_deinit(&set);
+    put_set_deinit(&other);
+    assert_int_equal(used, 0);
+}
+
 static void test_many(void **state)
 {
     struct put_set set;
@@ -277,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_one_user_leaves_room_for_another),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_parts_of_what_a_job_uses),
+        cmocka_unit_test(test_why_a_later_part_is_refused),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_jobs_outlive_the_connection),
     };

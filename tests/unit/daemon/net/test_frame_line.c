@@ -14,7 +14,8 @@
 struct fixture {
     struct event_base *base;
     struct frame_line line;
-    struct frame_turn turn[FRAMES];
+    struct frame_user user[2];
+    struct frame_turn turn[FRAMES];      /* of the first user */
     unsigned handled[2 * FRAMES], count; /* which, in their order */
     uint64_t takes_ns;                   /* each of them */
     bool has_more;                       /* each has one more behind it */
@@ -39,8 +40,12 @@ static int setup(void **state)
     assert_non_null(f);
     f->base = event_base_new();
     assert_int_equal(frame_line_init(&f->line, f->base, on_turn), 0);
-    for (size_t i = 0; i < FRAMES; i++)
+    for (size_t i = 0; i < ARRAY_SIZE(f->user); i++)
+        frame_user_init(&f->user[i]);
+    for (size_t i = 0; i < FRAMES; i++) {
         f->turn[i].line = &f->line;
+        f->turn[i].user = &f->user[0];
+    }
     *state = current = f;
     return 0;
 }
@@ -125,6 +130,23 @@ static void one_that_takes_long_is_alone_in_its_turn(void **state)
     assert_false(event_pending(f->line.timer, EV_TIMEOUT, NULL));
 }
 
+/* A user who comes late does not wait for all connections of another. */
+static void users_take_turns(void **state)
+{
+    struct fixture *f = *state;
+    f->turn[FRAMES - 1].user = &f->user[1];
+    f->takes_ns = FRAME_BUDGET_MS * NS_PER_MS;
+    f->has_more = true;
+    spend_the_budget(f);
+    for (size_t i = 0; i < FRAMES; i++)
+        assert_false(frame_turn_take(&f->turn[i], HEAVY));
+    for (int i = 0; i < 2 * FRAMES - 1; i++)
+        one_turn(f);
+    static const unsigned expected[] = {0, 2, 1, 2, 0};
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+        assert_int_equal(f->handled[i], expected[i]);
+}
+
 static void one_that_comes_late_does_not_overtake(void **state)
 {
     struct fixture *f = *state;
@@ -156,6 +178,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_light_ones_share_a_budget_of_their_own, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(one_that_takes_long_is_alone_in_its_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(users_take_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_comes_late_does_not_overtake, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_has_left_is_not_handled, setup, teardown),
     };
