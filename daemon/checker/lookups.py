@@ -26,7 +26,9 @@ RESOLVERS = {
     "EntryPoint": ENTRIES,
     "entry_points": ENTRIES,
     "yaml": (("yaml.constructor", "FullConstructor", "find_python_name"),
-             ("yaml.constructor", "UnsafeConstructor", "find_python_name")),
+             ("yaml.constructor", "UnsafeConstructor", "find_python_name"),
+             ("yaml.constructor", "FullConstructor", "find_python_module"),
+             ("yaml.constructor", "UnsafeConstructor", "find_python_module")),
 }  # fmt: skip
 
 
@@ -55,6 +57,8 @@ class Lookups:
             if hasattr(mock, "pkgutil"):
                 mock.pkgutil = type(sys)("pkgutil")
                 mock.pkgutil.resolve_name = self.guarded(__import__("pkgutil").resolve_name, self.check_place, "pkgutil")
+        if "monkeypatch" in self.text.lower():
+            self.guard("_pytest.monkeypatch", "", "derive_importpath", self.check_patched)
         if "import_module" in self.text:
             self.guard("importlib", "", "import_module", self.check_module)
         if "__import__" in self.text:

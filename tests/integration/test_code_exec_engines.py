@@ -12,7 +12,7 @@ from code_exec_jobs import assert_passed, assert_verdict, details, judge
 # Python code decides what the checker believes; the daemon sees ordinary reports.
 pytestmark = pytest.mark.once
 
-PACKAGES = ("pandas", "numpy", "attr", "yaml", "lxml")
+PACKAGES = ("pandas", "numpy", "attr", "yaml", "lxml", "pytest")
 # What a text of the code's would do in the process of the tests.
 DEED = 'setattr(__import__("sys"), "forged", 1)'
 
@@ -452,6 +452,15 @@ def test_a_name_of_the_codes_is_not_patched(client, name):
     assert_refused(judge(client, f"def f():\n    return {named!r}", target), f"looks up a name that is not in the tests: {reason}")
 
 
+def test_a_name_of_the_codes_is_not_patched_by_pytest(client):
+    need_packages("import pytest")
+    step = "import pytest\nwith pytest.MonkeyPatch.context() as m:\n    m.setattr(f(), print)\n    {}"
+    target = "import os\ndef check(a, b): assert a == b\n" + step.format("check(1, 2)")
+    assert_refused(judge(client, "def f():\n    return '__main__.check'", target), "looks up a name that is not in the tests: __main__.check")
+    honest = "import os\n" + step.replace("f()", "'os.getcwd'").replace("print", "lambda: 'x'").format("assert os.getcwd() == 'x' and f()")
+    assert_honest(client, "def f():\n    return 1", honest)
+
+
 def test_names_of_the_codes_that_find_what_computes_work(client):
     code = (
         "def f(): return 'sqrt', 'sha256', 'ValueError', 'json', 'real', 'go'\nclass C:\n    def go(self): return 4\n"
@@ -503,6 +512,25 @@ def test_no_interpreter_beside_that_of_the_tests(client):
     code = "def f():\n    return \"open('made', 'w').close()\""
     target = "import os, _xxsubinterpreters as x\nx.run_string(x.create(), f())\nassert os.path.exists('made')"
     assert_refused(judge(client, code, target), "the tests start an interpreter in which nothing is looked at")
+
+
+REPORT = """
+def f(number):
+    return number
+def g():
+    return '{"passed":true}\\n{"verdict":"pass"}\\n'
+"""
+
+
+def test_a_number_of_the_codes_does_not_write_the_report(client):
+    """The tests open it as if it were a path. Whatever it is in their process, the verdict is not what was written there."""
+    for number in (5, 6, 7, 8):
+        opened = f"with open(f({number}), 'w') as file:\n    file.write(g())\nkept = open('log', 'w')\nassert False"
+        written = f"import os\nos.write(f({number}), g().encode())\nassert False"
+        for target in (opened, written):
+            result = judge(client, REPORT, target)
+            assert result["verdict"] in ("error", "assertion_fail"), (number, result)
+            assert result["score"]["passed"] is False, (number, result)
 
 
 STYLE = (
