@@ -105,11 +105,13 @@ class Lookups:
     def check_place(self, module, name):
         root, *parts = name.split(".")
         is_codes = root in (program.TESTS, callbacks.NAME) and (not parts or parts[0] in self.gate.space.theirs)
-        if not is_codes and not self.is_written(name):
+        is_named = name in sys.modules and name in self.text and name not in callbacks.OWN_MODULES
+        if not is_codes and not is_named and not self.is_written(name):
             self.refuse(module, name)
 
     def check_module(self, module, name):
         """The checker's own modules are there for nobody else."""
-        is_asked_here = module == "builtins" and sys._getframe(2).f_globals.get("__name__") in callbacks.OWN_MODULES
-        if name.partition(".")[0] in callbacks.OWN_MODULES and not is_asked_here and name not in words_of(self.text):
+        if module == "builtins" and sys._getframe(2).f_globals.get("__name__") != program.TESTS:
+            return  # a statement of a library's, which may name a module of its own package
+        if name.partition(".")[0] in callbacks.OWN_MODULES and name not in words_of(self.text):
             self.refuse(module, name)

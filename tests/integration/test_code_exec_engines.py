@@ -280,6 +280,8 @@ PICKLES = {
     "Client": (LISTENS, "import socket\nfrom multiprocessing.connection import Client\nClient(f(socket.AF_UNIX, 'place')).recv()"),
     "Listener": (LISTENS, "from multiprocessing.connection import Listener\nplace = Listener('place')\ng('place')\nplace.accept().recv()"),
     "a pipe of the tests": (SAVES, "from multiprocessing import Pipe\na, b = Pipe()\na.send_bytes(h())\nb.recv()"),
+    "a pipe of the tests', written to": (SAVES, "import os\nfrom multiprocessing.connection import Connection\nr, w = os.pipe()\ndata = h()\n"
+                                         "os.write(w, len(data).to_bytes(4, 'big') + data)\nConnection(r).recv()"),
     "a pool of threads": (SAVES, "import _pickle\nfrom concurrent.futures import ThreadPoolExecutor\n"
                           "with ThreadPoolExecutor(1) as pool:\n    list(pool.map(_pickle.loads, [h()]))"),
     "a class of the tests'": (SAVES, "import pickle\nfrom concurrent.futures import ThreadPoolExecutor\n"
@@ -424,6 +426,11 @@ def test_the_checkers_own_modules_are_not_found_by_name(client):
         assert_refused(attack(client, "def f():\n    return 'suite'", step), "looks up a name that is not in the tests: suite")
 
 
+def test_modules_of_packages_may_have_names_of_the_checkers(client):
+    target = "import sys\nasyncio = __import__('asyncio')\nasync def g(): return f(2)\nassert asyncio.run(g()) == 4 and asyncio.tasks"
+    assert_honest(client, WORK, target)
+
+
 def test_a_configuration_of_the_codes_calls_nothing(client):
     target = (
         "import json\nfrom logging import config\nmade = json.loads(f())\n"
@@ -475,7 +482,7 @@ def test_names_of_the_codes_that_find_what_computes_work(client):
         "assert getattr(sys.modules[__name__], 'f')() == f()",
         "from importlib.metadata import EntryPoint, entry_points\nassert EntryPoint('x', 'json:dumps', 'g').load()([len(f())]) == '[6]'\nentry_points()",
         "from unittest.mock import patch\nM = 'os'\nwith patch(f'{__name__}.fetch', return_value=5), patch(f'{M}.getcwd', return_value='x'):\n"
-        "    assert fetch() == 5 == g()[0]\nwith patch.dict('os.environ', {'A': '1'}):\n    import os\n    assert os.environ['A'] == '1'",
+        "    assert fetch() == 5 == g()[0]\nimport json.decoder as d\nwith patch(f'{d.__name__}.scanstring') as m: assert d.scanstring is m\nwith patch.dict('os.environ', {'A': '1'}):\n    import os\n    assert os.environ['A'] == '1'",
         "import logging.config\nlogging.config.dictConfig({'version': 1, 'formatters': {'f': {'format': '%(message)s'}}, 'handlers': {'h': {"
         "'class': 'logging.StreamHandler', 'formatter': 'f', 'stream': 'ext://sys.stderr'}}})\nassert f()",
     )
