@@ -18,7 +18,7 @@ def identity(fd):
 class Report:
     def __init__(self, fd):
         self.fd = fd
-        self.identity = identity(fd)
+        self.identity = identity(fd) if fd >= 0 else None  # a rehearsal has no report
         self.results = []
         self.details = 0
 
