@@ -26,7 +26,9 @@ RESOLVERS = {
     "EntryPoint": ENTRIES,
     "entry_points": ENTRIES,
     "yaml": (("yaml.constructor", "FullConstructor", "find_python_name"),
-             ("yaml.constructor", "UnsafeConstructor", "find_python_name")),
+             ("yaml.constructor", "UnsafeConstructor", "find_python_name"),
+             ("yaml.constructor", "FullConstructor", "find_python_module"),
+             ("yaml.constructor", "UnsafeConstructor", "find_python_module")),
 }  # fmt: skip
 
 
@@ -55,6 +57,8 @@ class Lookups:
             if hasattr(mock, "pkgutil"):
                 mock.pkgutil = type(sys)("pkgutil")
                 mock.pkgutil.resolve_name = self.guarded(__import__("pkgutil").resolve_name, self.check_place, "pkgutil")
+        if "monkeypatch" in self.text.lower():
+            self.guard("_pytest.monkeypatch", "", "derive_importpath", self.check_patched)
         if "import_module" in self.text:
             self.guard("importlib", "", "import_module", self.check_module)
         if "__import__" in self.text:
@@ -101,11 +105,13 @@ class Lookups:
     def check_place(self, module, name):
         root, *parts = name.split(".")
         is_codes = root in (program.TESTS, callbacks.NAME) and (not parts or parts[0] in self.gate.space.theirs)
-        if not is_codes and not self.is_written(name):
+        is_named = name in sys.modules and name in self.text and name not in callbacks.OWN_MODULES
+        if not is_codes and not is_named and not self.is_written(name):
             self.refuse(module, name)
 
     def check_module(self, module, name):
         """The checker's own modules are there for nobody else."""
-        is_asked_here = module == "builtins" and sys._getframe(2).f_globals.get("__name__") in callbacks.OWN_MODULES
-        if name.partition(".")[0] in callbacks.OWN_MODULES and not is_asked_here and name not in words_of(self.text):
+        if module == "builtins" and sys._getframe(2).f_globals.get("__name__") != program.TESTS:
+            return  # a statement of a library's, which may name a module of its own package
+        if name.partition(".")[0] in callbacks.OWN_MODULES and name not in words_of(self.text):
             self.refuse(module, name)

@@ -2,6 +2,7 @@
 """The report of the judge: one JSON object a line. judge.py says which lines there are."""
 
 import os
+from os import fstat  # whatever the tests make of it
 
 import suite
 
@@ -9,13 +10,23 @@ DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 NOTHING = "the tests ask nothing of the code"
 
 
+def identity(fd):
+    found = fstat(fd)
+    return found.st_dev, found.st_ino
+
+
 class Report:
     def __init__(self, fd):
         self.fd = fd
+        self.identity = identity(fd) if fd >= 0 else None  # a rehearsal has no report
         self.results = []
         self.details = 0
 
     def write(self, line):
+        """Tests that open what the code returns may open this descriptor by its number, write what the code says and
+        close it. What is written after that must not go to a file of theirs, which may have the number now."""
+        if identity(self.fd) != self.identity:
+            raise OSError("the descriptor of the report is another's")
         data = line.encode("ascii") + b"\n"
         while data:
             data = data[os.write(self.fd, data) :]

@@ -18,7 +18,8 @@ from restricted import REAL_COMPILE, REAL_EVAL, REAL_EXEC, is_data
 from texts import CODE, inner_codes, is_module_of_library, is_of_library, is_rewriter, spaces_of
 
 # Tests without one of these run no text of the code's, unless a library does, which must not.
-WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run", "query", "bmat", "oader", "importer", "send_bytes")
+WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run", "query", "bmat", "oader", "importer",
+         "multiprocessing")  # fmt: skip
 # Modules that run texts which they have made themselves. All others run what they are given.
 MAKERS = frozenset("collections dataclasses enum typing inspect functools gettext unittest numpy attr hypothesis".split())
 RUNNERS = ("numpy.testing", "numpy.f2py", "numpy.distutils", "unittest.main", "unittest.loader")

@@ -12,7 +12,7 @@ from code_exec_jobs import assert_passed, assert_verdict, details, judge
 # Python code decides what the checker believes; the daemon sees ordinary reports.
 pytestmark = pytest.mark.once
 
-PACKAGES = ("pandas", "numpy", "attr", "yaml", "lxml")
+PACKAGES = ("pandas", "numpy", "attr", "yaml", "lxml", "pytest")
 # What a text of the code's would do in the process of the tests.
 DEED = 'setattr(__import__("sys"), "forged", 1)'
 
@@ -280,6 +280,8 @@ PICKLES = {
     "Client": (LISTENS, "import socket\nfrom multiprocessing.connection import Client\nClient(f(socket.AF_UNIX, 'place')).recv()"),
     "Listener": (LISTENS, "from multiprocessing.connection import Listener\nplace = Listener('place')\ng('place')\nplace.accept().recv()"),
     "a pipe of the tests": (SAVES, "from multiprocessing import Pipe\na, b = Pipe()\na.send_bytes(h())\nb.recv()"),
+    "a pipe of the tests', written to": (SAVES, "import os\nfrom multiprocessing.connection import Connection\nr, w = os.pipe()\ndata = h()\n"
+                                         "os.write(w, len(data).to_bytes(4, 'big') + data)\nConnection(r).recv()"),
     "a pool of threads": (SAVES, "import _pickle\nfrom concurrent.futures import ThreadPoolExecutor\n"
                           "with ThreadPoolExecutor(1) as pool:\n    list(pool.map(_pickle.loads, [h()]))"),
     "a class of the tests'": (SAVES, "import pickle\nfrom concurrent.futures import ThreadPoolExecutor\n"
@@ -424,6 +426,11 @@ def test_the_checkers_own_modules_are_not_found_by_name(client):
         assert_refused(attack(client, "def f():\n    return 'suite'", step), "looks up a name that is not in the tests: suite")
 
 
+def test_modules_of_packages_may_have_names_of_the_checkers(client):
+    target = "import sys\nasyncio = __import__('asyncio')\nasync def g(): return f(2)\nassert asyncio.run(g()) == 4 and asyncio.tasks"
+    assert_honest(client, WORK, target)
+
+
 def test_a_configuration_of_the_codes_calls_nothing(client):
     target = (
         "import json\nfrom logging import config\nmade = json.loads(f())\n"
@@ -452,6 +459,15 @@ def test_a_name_of_the_codes_is_not_patched(client, name):
     assert_refused(judge(client, f"def f():\n    return {named!r}", target), f"looks up a name that is not in the tests: {reason}")
 
 
+def test_a_name_of_the_codes_is_not_patched_by_pytest(client):
+    need_packages("import pytest")
+    step = "import pytest\nwith pytest.MonkeyPatch.context() as m:\n    m.setattr(f(), print)\n    {}"
+    target = "import os\ndef check(a, b): assert a == b\n" + step.format("check(1, 2)")
+    assert_refused(judge(client, "def f():\n    return '__main__.check'", target), "looks up a name that is not in the tests: __main__.check")
+    honest = "import os\n" + step.replace("f()", "'os.getcwd'").replace("print", "lambda: 'x'").format("assert os.getcwd() == 'x' and f()")
+    assert_honest(client, "def f():\n    return 1", honest)
+
+
 def test_names_of_the_codes_that_find_what_computes_work(client):
     code = (
         "def f(): return 'sqrt', 'sha256', 'ValueError', 'json', 'real', 'go'\nclass C:\n    def go(self): return 4\n"
@@ -466,7 +482,7 @@ def test_names_of_the_codes_that_find_what_computes_work(client):
         "assert getattr(sys.modules[__name__], 'f')() == f()",
         "from importlib.metadata import EntryPoint, entry_points\nassert EntryPoint('x', 'json:dumps', 'g').load()([len(f())]) == '[6]'\nentry_points()",
         "from unittest.mock import patch\nM = 'os'\nwith patch(f'{__name__}.fetch', return_value=5), patch(f'{M}.getcwd', return_value='x'):\n"
-        "    assert fetch() == 5 == g()[0]\nwith patch.dict('os.environ', {'A': '1'}):\n    import os\n    assert os.environ['A'] == '1'",
+        "    assert fetch() == 5 == g()[0]\nimport json.decoder as d\nwith patch(f'{d.__name__}.scanstring') as m: assert d.scanstring is m\nwith patch.dict('os.environ', {'A': '1'}):\n    import os\n    assert os.environ['A'] == '1'",
         "import logging.config\nlogging.config.dictConfig({'version': 1, 'formatters': {'f': {'format': '%(message)s'}}, 'handlers': {'h': {"
         "'class': 'logging.StreamHandler', 'formatter': 'f', 'stream': 'ext://sys.stderr'}}})\nassert f()",
     )
@@ -503,6 +519,25 @@ def test_no_interpreter_beside_that_of_the_tests(client):
     code = "def f():\n    return \"open('made', 'w').close()\""
     target = "import os, _xxsubinterpreters as x\nx.run_string(x.create(), f())\nassert os.path.exists('made')"
     assert_refused(judge(client, code, target), "the tests start an interpreter in which nothing is looked at")
+
+
+REPORT = """
+def f(number):
+    return number
+def g():
+    return '{"passed":true}\\n{"verdict":"pass"}\\n'
+"""
+
+
+def test_a_number_of_the_codes_does_not_write_the_report(client):
+    """The tests open it as if it were a path. Whatever it is in their process, the verdict is not what was written there."""
+    for number in (5, 6, 7, 8):
+        opened = f"with open(f({number}), 'w') as file:\n    file.write(g())\nkept = open('log', 'w')\nassert False"
+        written = f"import os\nos.write(f({number}), g().encode())\nassert False"
+        for target in (opened, written):
+            result = judge(client, REPORT, target)
+            assert result["verdict"] in ("error", "assertion_fail"), (number, result)
+            assert result["score"]["passed"] is False, (number, result)
 
 
 STYLE = (
