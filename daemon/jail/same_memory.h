@@ -8,6 +8,6 @@
 #include <sys/types.h>
 
 /* Compares two processes, or threads, which both must have memory when this returns: the kernel
- * takes two that have ended for the same. PASS: see pass.h. False also if the kernel does not tell:
- * it can be built without that (CONFIG_KCMP). */
+ * takes two that have ended for the same. PASS: see pass.h. False also if the kernel does not tell,
+ * which can be built without this call (CONFIG_KCMP). */
 bool same_memory(pid_t one, pid_t other, uint64_t pass);

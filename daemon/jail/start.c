@@ -58,7 +58,7 @@ static bool is_stopped(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Nothing else would set the child going again: ends it. */
+/* Ends the child, since nobody would set it going again. */
 static void end_stopped(const struct start *start, pid_t pid)
 {
     start->status->error = (struct lockdown_error){LINK_STAGE_STOPPED, ECANCELED};
@@ -185,7 +185,8 @@ static pid_t start_act(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
     return pid;
 }
 
-/* Waits until the command has begun, and meanwhile for nothing that a stopped one does not do. */
+/* Starts a command and waits until it has begun, in a way in which the jail sees if somebody stops
+ * it before. */
 static pid_t start_command(struct start *start, struct lockdown *lockdown, int cgroup,
                            int *ret_pidfd)
 {
