@@ -31,6 +31,7 @@ size_t real_text(double value, char ret[REAL_TEXT_MAX])
     while (digits++ < DIGITS_MAX && strtod(ret, NULL) != value);
     if (strcspn(ret, ".e") < (size_t)n)
         return shorten_exponent(ret, (size_t)n);
-    memcpy(ret + n, ".0", 2); /* a real, and no integer */
-    return (size_t)n + 2;
+    ret[n++] = '.'; /* a real, and no integer */
+    ret[n++] = '0';
+    return (size_t)n;
 }
