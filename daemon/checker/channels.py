@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Who sends what a connection or queue of multiprocessing gives to the tests. What the processes of a pool send is the
-tests' own. The code can listen or connect, too, and a task in a pool of threads may read a file of the code's."""
+"""Finds out who sends what the tests receive from a connection or queue of multiprocessing. What the processes of a pool
+send is the tests' own. The code can listen or connect, too, and a task in a pool of threads may read a file of the code's."""
 
 import os
 import stat

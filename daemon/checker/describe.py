@@ -22,6 +22,7 @@ import sys
 
 import aliases
 from trusted import is_of_host
+from values import is_flag
 
 FUNCTION = type(lambda: 0)
 METHOD = type(object().__init__)
@@ -196,10 +197,6 @@ def is_container_of(kind, base):
 def is_enumeration(value):
     enum = sys.modules.get("enum")
     return enum is not None and isinstance(value, enum.EnumMeta)
-
-
-def is_flag(kind):
-    return sys.modules["enum"].Flag in kind.__mro__
 
 
 def _attribute(name, value):

@@ -33,7 +33,7 @@ RESOLVERS = {
 
 
 def names_in(values):
-    """Yields the names of objects that a function of the library is told in VALUES."""
+    """Yields those of VALUES, the arguments of a function of the library, that name objects."""
     for one in values:
         if type(one) is str:
             yield one

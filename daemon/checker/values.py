@@ -237,13 +237,13 @@ def _make_pattern(_, parts):
 def _take_enumeration(value):
     of_class = type(value)
     names = module_of(of_class), name_of(of_class)
-    if not _is_flag(of_class):
+    if not is_flag(of_class):
         return (*names, value._name_)
     known = 0 <= value._value_ and not value._value_ & ~_mask(of_class)
     return (*names, value._value_) if known else None
 
 
-def _is_flag(of_class):
+def is_flag(of_class):
     return load("enum").Flag in mro_of(of_class)
 
 
@@ -259,7 +259,7 @@ def _make_enumeration(_, parts):
     need(type(module) is str and type(name) is str and name in ENUMERATIONS.get(module, ()))
     of_class = vars(load(module)).get(name)
     need(_is_enumeration(of_class, module))
-    if _is_flag(of_class):
+    if is_flag(of_class):
         need(type(member) is int and not member & ~_mask(of_class))
         return of_class(member)
     need(type(member) is str)

@@ -508,8 +508,8 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
     /* The limit is that of each program of a pair. */
     uint64_t limit_ns = wall_clock_ns(job) * (notice->is_second ? 2 : 1) + job->shared_ns;
     uint64_t lost_ns = starvation_lost_ns(&starvation), deadline_ns;
-    if (job->result.run_delay_ns !=
-        UINT64_MAX) /* processes that have waited may have ended since */
+    /* Processes that have waited may have ended since the last answer. */
+    if (job->result.run_delay_ns != UINT64_MAX)
         lost_ns = MAX(lost_ns, job->result.run_delay_ns);
     enum starvation_verdict verdict = starvation_judge(
         limit_ns, starvation.elapsed_ns, lost_ns,

@@ -36,8 +36,7 @@ static struct conn *find_fullest(const struct queue *queue, const struct conn_li
     return found;
 }
 
-/* --- replies that wait for them ----------------------------------------------------------------
- */
+/* --- replies that wait for them ------------------------------------------------------------- */
 
 /* Whether CONN keeps replies because its client does not read. */
 static bool is_left_unread(const struct conn *conn)
