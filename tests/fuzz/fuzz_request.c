@@ -460,8 +460,9 @@ static void check_round_trip(const struct request *request, const json_t *messag
 /* Whether TEXT begins with the path of a member of MESSAGE, or of one that it lacks. */
 static bool names_a_member(const char *text, const json_t *message)
 {
-    static const char *const known[] = {"type",  "id",     "job_no", "job",     "cancel", "digest",
-                                        "tests", "base64", "rows",   "columns", "part",   "parts"};
+    static const char *const known[] = {"type",    "id",      "job_no", "job",    "cancel",
+                                        "digest",  "session", "tests",  "base64", "rows",
+                                        "columns", "part",    "parts"};
     json_t *walked = (json_t *)(uintptr_t)message;
     for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
         size_t n = strlen(known[i]);
