@@ -36,7 +36,7 @@ breakpoint __build_class__""".split())
 BUILT_IN_MODULES = ("builtins", "math", "cmath", "_operator")
 OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "wire", "suite", "candidate", "names",
                "values", "ambient", "plain", "transcript", "watch", "start", "callbacks", "bulk", "trusted", "asynchronous",
-               "program", "simple", "aliases", "states", "mirror", "numpy_values", "identities", "library",
+               "program", "simple", "aliases", "states", "mirror", "numpy_values", "pandas_values", "identities", "library",
                "gates", "sharing", "wire_reader", "wire_writer", "conversation", "stand_ins", "blame", "extract", "turns",
                "texts", "restricted", "pickles", "sinks", "namespace", "unreached", "formats", "exits",
                "children", "planted", "unrepeatable", "plain_methods", "unittests", "class_names", "rehearsal", "floor", "rests",

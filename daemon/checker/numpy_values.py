@@ -15,7 +15,7 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, s
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
 
 
-def _text_of(dtype):
+def text_of(dtype):
     """Returns the text that stands for a type; None if it has none."""
     if dtype.kind not in "biufcmMSU" or not dtype.itemsize:
         return None
@@ -27,12 +27,12 @@ def _text_of(dtype):
 def _dtype(text):
     need(type(text) is str and len(text) <= TEXT_MAX)
     dtype = load("numpy").dtype(text)
-    need(_text_of(dtype) == text)  # not any of the other things that numpy reads
+    need(text_of(dtype) == text)  # not any of the other things that numpy reads
     return dtype
 
 
 def _take_dtype(value):
-    text = _text_of(value)
+    text = text_of(value)
     return text and (text,)
 
 
@@ -52,8 +52,15 @@ def _items(dtype, data):
     return numpy.frombuffer(data, dtype)
 
 
+def make_flat(text, data):
+    """Returns an array of one dimension. Raises ValueError as make() of values.py does."""
+    dtype = _dtype(text)
+    need(type(data) is bytes and (data or dtype.itemsize <= EMPTY_ITEM_MAX))
+    return _items(dtype, data).copy() if data else load("numpy").empty(0, dtype)
+
+
 def _take_number(value):
-    text = _text_of(value.dtype)
+    text = text_of(value.dtype)
     return text and (text, value.tobytes())
 
 
@@ -83,7 +90,7 @@ def _take_array(value):
         return _take_objects(value)
     if value.dtype.names:
         return _take_records(value)
-    text = _text_of(value.dtype)
+    text = text_of(value.dtype)
     if text is None or not value.size and value.itemsize > EMPTY_ITEM_MAX:
         return None
     return (text, value.tobytes(), value.flags.writeable, *value.shape)
@@ -136,7 +143,7 @@ def _make_objects(parts):
 
 def _take_records(value):
     names = value.dtype.names
-    texts = tuple(_text_of(value.dtype.fields[name][0]) for name in names)
+    texts = tuple(text_of(value.dtype.fields[name][0]) for name in names)
     if None in texts or load("numpy").dtype(list(zip(names, texts))) != value.dtype:
         return None
     if not value.size and value.itemsize > EMPTY_ITEM_MAX:
@@ -169,7 +176,7 @@ def _make_records(parts):
 
 def fill_array(value, parts):
     new = _make_array(None, parts)
-    need(value.dtype == new.dtype and _text_of(value.dtype) == _text_of(new.dtype))
+    need(value.dtype == new.dtype and text_of(value.dtype) == text_of(new.dtype))
     if value.shape != new.shape:
         value.shape = new.shape
     if new.flags.writeable and not value.flags.writeable:

@@ -283,9 +283,12 @@ UNREFERENCED = 2
 def holds_more(value):
     """Returns whether a container has attributes, which the other side's copy has not."""
     try:
-        return type(value).__flags__ & HEAP_TYPE and bool(object.__getattribute__(value, "__dict__"))
+        if not type(value).__flags__ & HEAP_TYPE:
+            return False
+        names = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return False
+    return not values.has_only_own(value, names)
 
 
 class Sharing:

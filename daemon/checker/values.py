@@ -13,13 +13,16 @@ of a value that exists is loaded. Types are compared by identity: a metaclass ma
 import sys
 
 import numpy_values
+import pandas_values
 from trusted import is_buffer, is_one_of, is_protocol, library_only, load, module_of, mro_of, name_of, need, need_integers
 
 # The copy on one side of these follows changes of the copy on the other, by refresh().
-MUTABLE_NAMES = frozenset(("array", "ndarray", "SimpleNamespace", "UserList", "UserDict", "ChainMap"))
+MUTABLE_NAMES = frozenset(("array", "ndarray", "SimpleNamespace", "UserList", "UserDict", "ChainMap", "Series",
+                           "DataFrame"))  # fmt: skip
 # These may be part of themselves: make(name, ()) returns an empty one, which refresh() fills.
-FILLED_LATER = MUTABLE_NAMES - {"array", "ndarray"}
+FILLED_LATER = MUTABLE_NAMES - {"array", "ndarray", "Series", "DataFrame"}
 
+ADD_ONS = ("numpy", "pandas")  # no part of Python's library
 FRACTION_BITS = 1 << 18  # the greatest common divisor takes quadratic time
 PATTERN_MAX = 1 << 14
 SCALARS = (type(None), bool, int, float, str, bytes)
@@ -448,14 +451,22 @@ ROWS = {
     "memoryview": ("builtins", "memoryview", _take_view, _make_view),
     "enumeration": (None, None, _take_enumeration, _make_enumeration),
     **numpy_values.ROWS,
+    **pandas_values.rows_with(lambda value: describe(value) is not None),
 }  # fmt: skip
 ROWS = {name: (name, *row) for name, row in ROWS.items()}
+
+
+def _fill_table(value, parts):
+    type(value).__init__(value, ROWS[_name(value)][4](type(value), parts))
+
+
 _FILLS = {"array": _fill_array, "ndarray": numpy_values.fill_array, "SimpleNamespace": _fill_namespace,
-          **dict.fromkeys(("UserList", "UserDict", "ChainMap"), _fill_holder)}  # fmt: skip
+          **dict.fromkeys(("UserList", "UserDict", "ChainMap"), _fill_holder),
+          **dict.fromkeys(("Series", "DataFrame"), _fill_table)}  # fmt: skip
 # By the module and the name that a class itself says, which may differ from where it is found.
 _BY_MODULE = {}
 for _row in ROWS.values():
-    if _row[1] not in (None, "numpy"):
+    if _row[1] not in (None, *ADD_ONS):
         _BY_MODULE.setdefault(_row[1], {})[_row[0]] = _row
 _BY_MODULE["builtins"]["mappingproxy"] = _BY_MODULE["types"].pop("mappingproxy")
 _BY_MODULE["pathlib._local"] = _BY_MODULE["pathlib"]  # Python 3.13
@@ -474,7 +485,7 @@ def _class_of(name):
         loaded = load(module)
         of_class = attribute(loaded) if callable(attribute) else vars(loaded).get(attribute)
             # A test may have put another class there.
-        need(module == "numpy" or _row_called(of_class) is ROWS[name])
+        need(module in ADD_ONS or _row_called(of_class) is ROWS[name])
         _classes[name] = of_class
     return of_class
 
@@ -497,7 +508,7 @@ def _row_of(kind):
         return known[1]
     module = module_of(kind)
     need(type(module) is str)
-    if module not in _MODULES and not module.startswith("numpy"):
+    if module not in _MODULES and not module.startswith(ADD_ONS):
         return None  # so it is for most classes
     row = _row_called(kind)
     if row is not None:
@@ -505,7 +516,7 @@ def _row_of(kind):
     elif _is_enumeration(kind, module):
         row = ROWS["enumeration"]
     else:
-        row = ROWS.get(numpy_values.row_name(kind))
+        row = ROWS.get(numpy_values.row_name(kind) or pandas_values.row_name(kind))
     if row is not None:
         _known[id(kind)] = kind, row
     return row
@@ -527,7 +538,7 @@ def has_parts(kind):
 def is_akin(kind):
     """Returns whether a class of the library is a base of a class of values, as `pathlib.Path` is, or derives from one."""
     for _, module, attribute, *_ in ROWS.values():
-        loaded = sys.modules.get(module) if module not in ("builtins", "numpy") else None
+        loaded = sys.modules.get(module) if module not in ("builtins", *ADD_ONS) else None
         of_class = vars(loaded).get(attribute) if loaded is not None and type(attribute) is str else None
         if isinstance(of_class, type) and kind is not object and (issubclass(of_class, kind) or issubclass(kind, of_class)):
             return True
@@ -570,31 +581,8 @@ def refresh(value, parts):
         raise ValueError(f"not a {name}: {type(error).__name__}") from None
 
 
-# --- subclasses of plain types --------------------------------------------------------------------
-
-ALL = slice(None)
-_REAL, _IMAGINARY = complex.__dict__["real"].__get__, complex.__dict__["imag"].__get__
-# Each calls the method of the base, whatever the subclass has made of it, and returns the exact type.
-_PLAIN = {
-    str: str.__str__,
-    int: int.__index__,
-    float: float.__float__,
-    complex: lambda value: complex(_REAL(value), _IMAGINARY(value)),
-    bytes: lambda value: bytes.__getitem__(value, ALL),
-    bytearray: lambda value: bytearray.__getitem__(value, ALL),
-    list: lambda value: list.__getitem__(value, ALL),
-    tuple: lambda value: tuple.__getitem__(value, ALL),
-    dict: lambda value: dict(dict.items(value)),  # dict.copy() would ask the subclass's keys()
-    set: lambda value: set(set.__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
-}
-_PLAIN = {id(kind): (kind, copy) for kind, copy in _PLAIN.items()}
-
-
-def plain_of(value):
-    """Returns the name of the plain type that the class of VALUE is derived from and a plain copy, made
-    without running anything of that class; None if there is no such type, or if it is exactly VALUE's."""
-    for kind in mro_of(type(value))[1:]:
-        if id(kind) in _PLAIN and type(value) is not bool:
-            return kind.__name__, _PLAIN[id(kind)][1](value)
-    return None
+def has_only_own(value, names):
+    """Returns whether the attributes NAMES of a container are those with which its class makes it."""
+    if not names or _name(value) not in ("Series", "DataFrame"):
+        return not names
+    return all(pandas_values.is_own(value, name) for name in names)

@@ -138,6 +138,16 @@ RAW_STAT, RAW_LIST, RAW_CWD = os.stat, os.listdir, os.getcwd
 LIBRARY = tuple(place + "/" for place in sys.path if place.startswith("/"))
 
 
+def asks_for_processor(frame, arguments):
+    """Returns whether Python's library runs `uname -p`, as it does when pandas is imported: nobody sees more of that
+    process than what the processor is called."""
+    if ["uname", "-p"] not in arguments:
+        return False
+    while frame is not None and frame.f_globals.get("__name__") == "subprocess":
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename == sys.modules["platform"].__file__
+
+
 class Watch:
     """Watches what the tests do, for the recorder of LINK."""
 
@@ -205,7 +215,7 @@ class Watch:
     def hook(self, event, arguments):
         if event == "open":
             self.guarded(self.open, *arguments)
-        elif event in PROCESSES:
+        elif event in PROCESSES and not asks_for_processor(sys._getframe(1), arguments):
             self.guarded(self.recorder.refuse, "the tests start processes")
         elif event in MAKING:
             self.guarded(self.make, arguments[0 if event == "os.mkdir" else 1])

@@ -391,7 +391,7 @@ def test_nothing_is_loaded_before_it_is_needed():
         "print(sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-I", "-B", "-c", program, CHECKER], capture_output=True, text=True, check=True)
-    assert done.stdout == "['numpy_values', 'trusted', 'values']\n"
+    assert done.stdout == "['numpy_values', 'pandas_values', 'trusted', 'values']\n"
 
 
 # --- changes follow -------------------------------------------------------------------------------
@@ -484,52 +484,3 @@ def test_a_small_message_takes_little_memory():
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         assert peak < 1 << 20, name
-
-
-# --- subclasses of plain types --------------------------------------------------------------------
-
-
-def derived(kind, content):
-    """Makes an instance of a subclass that answers nothing."""
-
-    def refuse(self, *_arguments, **_more):
-        raise AssertionError("a method of the subclass ran")
-
-    made_by = {"__new__", "__init__", "__class__", "__getattribute__", "__init_subclass__", "__subclasshook__"}
-    own = {name: refuse for name in dir(kind) if callable(getattr(kind, name)) and name not in made_by}
-    for name in ("__index__", "__int__", "__float__", "__complex__", "__bytes__", "__iter__", "__len__", "keys", "__buffer__"):
-        own[name] = refuse
-    own["__getattribute__"] = refuse
-    value = kind.__new__(Own := type("Own", (kind,), own), *content)
-    if kind in (list, set, dict, bytearray):
-        kind.__init__(value, *content)
-    assert type(value) is Own
-    return value
-
-
-PLAIN_COPIES = [
-    (str, ("a\udc80",)), (int, (-(1 << 70),)), (float, (-0.0,)), (complex, (-0.0, float("inf"))), (bytes, (b"a\0",)),
-    (bytearray, (b"abc",)), (list, ([1, [2]],)), (tuple, ((1, 2),)), (dict, ({"a": 1, 2: "b"},)), (set, ({1, 2},)),
-    (frozenset, ({1, 2},)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("kind", "content"), PLAIN_COPIES, ids=lambda part: getattr(part, "__name__", ""))
-def test_a_subclass_of_a_plain_type_comes_as_its_plain_value(kind, content):
-    name, copy = values.plain_of(derived(kind, content))
-    assert name == kind.__name__
-    assert type(copy) is kind and repr(copy) == repr(kind(*content))
-
-
-def test_a_plain_value_and_an_object_have_no_plain_copy():
-    for value in (1, True, "a", [], None, object(), Liar, type("C", (), {})(), int, Strange("C", (), {})()):
-        assert values.plain_of(value) is None
-
-
-def test_library_classes_that_are_derived_come_as_plain_values():
-    assert values.plain_of(collections.OrderedDict([(2, 1), (1, 2)])) == ("dict", {2: 1, 1: 2})
-    assert list(values.plain_of(collections.OrderedDict([(2, 1), (1, 2)]))[1]) == [2, 1]
-    assert values.plain_of(collections.namedtuple("P", "x y")(1, 2)) == ("tuple", (1, 2))
-    assert values.plain_of(signal.SIGTERM) == ("int", 15)
-    assert type(values.plain_of(signal.SIGTERM)[1]) is int
-    assert values.plain_of(Strange("D", (dict,), {})(a=1)) == ("dict", {"a": 1})
