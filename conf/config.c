@@ -192,13 +192,7 @@ static void choose_languages(struct loader *loader)
 }
 
 int config_load(struct config *config, const char *path, bool must_exist,
-                struct config_problems *problems)
-{
-    return config_load_with(config, path, must_exist, NULL, 0, problems);
-}
-
-int config_load_with(struct config *config, const char *path, bool must_exist,
-                     const char *const *settings, size_t n, struct config_problems *problems)
+                const char *const *settings, size_t n, struct config_problems *problems)
 {
     _cleanup_loader_ struct loader loader;
     int r = loader_init(&loader, config, problems);

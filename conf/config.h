@@ -27,22 +27,18 @@ void config_deinit(struct config *config);
 #define _cleanup_config_ _cleanup_(config_deinit)
 
 /* Reads PATH, then PATH.d/ *.conf in the order of strverscmp (9-a before 10-b), skipping hidden
- * files. A later value of a key wins. CONFIG has been through config_init; keys that no file sets
- * keep their values. PATH may be missing unless MUST_EXIST; PATH.d may always be missing.
+ * files, and then the N SETTINGS of the command line, each SECTION.KEY=VALUE, whose mistakes are
+ * named --set:1, --set:2 and so on. A later value of a key wins. CONFIG has been through
+ * config_init; keys that nothing sets keep their values. PATH may be missing unless MUST_EXIST, and
+ * PATH.d always; with PATH NULL no file is read.
  *
  * Returns 0; or -EINVAL with every mistake of all files added to PROBLEMS, in the order of
  * reading, contradictions between keys last; or -ENOMEM. After a failure CONFIG is good for
  * config_deinit only. */
 int config_load(struct config *config, const char *path, bool must_exist,
-                struct config_problems *problems);
+                const char *const *settings, size_t n, struct config_problems *problems);
 
-/* Does the same, then applies the N SETTINGS of the command line, each SECTION.KEY=VALUE. The last
- * setting of a key wins; mistakes name them --set:1, --set:2 and so on. With PATH NULL no file is
- * read. */
-int config_load_with(struct config *config, const char *path, bool must_exist,
-                     const char *const *settings, size_t n, struct config_problems *problems);
-
-/* The arguments of config_load_with(), kept so that a reload can read the same sources again. */
+/* The arguments of config_load(), kept so that a reload can read the same sources again. */
 struct config_source {
     const char *path;
     bool must_exist;

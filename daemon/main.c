@@ -54,8 +54,8 @@ static int load_config(const struct arguments *arguments, struct config *config)
             config->languages_directory[0] = '\0'; /* those that are built in */
     }
     if (r == 0)
-        r = config_load_with(config, source.path, source.must_exist, source.settings,
-                             source.setting_count, &problems);
+        r = config_load(config, source.path, source.must_exist, source.settings,
+                        source.setting_count, &problems);
     for (size_t i = 0; i < problems.count; i++) {
         if (log_stderr_is_journal())
             (void)fprintf(stderr, "<%d>", LOG_ERR);

@@ -162,12 +162,3 @@ bool jobline_is_used(const char *name, size_t n)
     static const char notes[] = "metadata";
     return n != strlen(notes) || memcmp(name, notes, n) != 0;
 }
-
-int jobline_from_text(const char *text, size_t n, const struct bytes *default_id,
-                      const struct jobline_policy *policy, struct submission *ret,
-                      struct fault *fault)
-{
-    _cleanup_json_ json_t *job = NULL;
-    int r = jobline_read_object(text, n, jobline_is_used, &job, fault);
-    return r < 0 ? r : jobline_from_object(job, default_id, policy, ret, fault);
-}

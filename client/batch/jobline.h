@@ -49,9 +49,3 @@ int jobline_read_object(const char *text, size_t n, json_is_used *is_used, json_
 
 /* Whether a member of a job is used: all but the client's own notes, `metadata`. */
 bool jobline_is_used(const char *name, size_t n);
-
-/* Makes the submission from the N bytes of a line. Fails as jobline_from_object() and
- * jobline_read_object() do. */
-int jobline_from_text(const char *text, size_t n, const struct bytes *default_id,
-                      const struct jobline_policy *policy, struct submission *ret,
-                      struct fault *fault);

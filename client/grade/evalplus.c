@@ -22,12 +22,6 @@ bool evalplus_calls(const json_t *object)
     return name && strcmp(name, "check") == 0;
 }
 
-bool evalplus_uses(const char *name, size_t n)
-{
-    static const char *const used[] = {"atol"};
-    return json_name_is_among(name, n, used, ARRAY_SIZE(used));
-}
-
 /* Writes VALUE, a string, as a literal of Python: those of JSON are, except for a surrogate pair in
  * escapes, which jansson does not write. */
 static void put_literal(FILE *out, const json_t *value)

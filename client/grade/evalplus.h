@@ -12,10 +12,6 @@ extern const char evalplus_code[];
 /* Tells whether OBJECT is such a task. */
 bool evalplus_is_raw(const json_t *object);
 
-/* Whether the member NAME, of N bytes, is used as a JSON value. The inputs are used as text: they
- * may have integers of any size, and NaN. */
-bool evalplus_uses(const char *name, size_t n);
-
 /* Whether the function of such a task has the name of what would test it: its test is a program
  * that calls it then, in the place of one that defines check(). */
 bool evalplus_calls(const json_t *object);

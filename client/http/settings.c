@@ -58,11 +58,6 @@ static const struct setting table[] = {
     {"daemon_time", &type_duration, FIELD(daemon_time), {100, 3600 * SECOND}, "10s"},
 };
 
-const char *http_setting_name(size_t i)
-{
-    return i < ARRAY_SIZE(table) ? table[i].name : NULL;
-}
-
 static void *field_of(struct http_settings *settings, const struct setting *setting)
 {
     return (char *)settings + setting->offset;

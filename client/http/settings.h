@@ -45,7 +45,4 @@ int http_settings_read(struct http_settings *settings, const char *path, FILE *e
 /* Sets what TEXT, "NAME=VALUE", says. 0; -EINVAL with FAULT; or -ENOMEM. */
 int http_settings_set(struct http_settings *settings, const char *text, struct fault *fault);
 
-/* Returns the name of the I-th setting, NULL behind the last. */
-const char *http_setting_name(size_t i);
-
 void http_settings_deinit(struct http_settings *settings);

@@ -10,11 +10,6 @@ static const char *const names[] = {
     [ESTIMATE_PERCENTILE] = "percentile",
 };
 
-const char *estimate_method_name(enum estimate_method method)
-{
-    return names[method];
-}
-
 static enum estimate_method choose(const struct estimate *estimate)
 {
     if (!estimate->bootstrap.bca.why_not)

@@ -36,5 +36,3 @@ int estimate(const double *values, size_t n, enum estimate_of of,
 /* Makes {mean, n, standard_error, interval, bca, percentile, wilson, ...}, which the caller owns;
  * NULL when memory runs out. */
 json_t *estimate_json(const struct estimate *estimate);
-
-const char *estimate_method_name(enum estimate_method method);

@@ -236,12 +236,6 @@ def names_in_classes(code):
     return {name for part in inner for name in part.co_names}
 
 
-def free_names(tree):
-    """Returns the names that a module looks up and binds nowhere."""
-    used, bound = names_of(tree)
-    return used - bound
-
-
 def names_of(tree):
     """Returns the names that a module looks up and those that it binds, wherever that is."""
     used, bound, stack = set(), set(), [tree]

@@ -192,15 +192,3 @@ int compare_outputs(const struct compare *compare, const struct bytes *got,
         *ret = (struct difference)DIFFERENCE_NULL;
     return r;
 }
-
-int compare_cut(const struct bytes *got, const struct bytes *expected, struct difference *ret)
-{
-    struct span output = whole(got), wanted = whole(expected);
-    struct mismatch mismatch;
-    if (plain_exact(output, wanted, &mismatch) == 0)
-        mismatch = (struct mismatch){.at = output.end,
-                                     .got = {output.end, output.end},
-                                     .expected = {wanted.end, wanted.end}};
-    mismatch.why = "the output was cut at its limit";
-    return tell(&mismatch, output, ret);
-}

@@ -60,7 +60,3 @@ int compare_parse(const char *text, struct compare *ret, struct fault *fault);
 /* Compares whole outputs. Returns 0 with *ret, whose excerpts the caller frees, or -ENOMEM. */
 int compare_outputs(const struct compare *compare, const struct bytes *got,
                     const struct bytes *expected, struct difference *ret);
-
-/* Tells of an output that was cut at its limit: GOT is what was kept. It differs whatever it holds,
- * since nobody knows how it went on. Returns 0 or -ENOMEM. */
-int compare_cut(const struct bytes *got, const struct bytes *expected, struct difference *ret);

@@ -57,8 +57,8 @@ static int read_configuration(const struct supervisor *supervisor, struct config
     struct fault fault = {.text = "out of memory"};
     int r = config_init(ret);
     if (r == 0)
-        r = config_load_with(ret, source->path, source->must_exist, source->settings,
-                             source->setting_count, &problems);
+        r = config_load(ret, source->path, source->must_exist, source->settings,
+                        source->setting_count, &problems);
     if (r == -EINVAL || (is_shortage(-r) && problems.count > 0)) {
         (void)refuse_problems(done, &problems);
         if (r != -EINVAL)

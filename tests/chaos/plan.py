@@ -111,7 +111,3 @@ class Planner:
             hold = rng.choice(faults.FAULTS[name].holds)
             chosen.append({"after": after, "name": name, "hold": hold, "pick": min(round(rng.random(), 3), 0.999)})
         return chosen
-
-
-def all_shapes():
-    return tuple(place.SHAPES)

@@ -53,13 +53,6 @@ static bool are_equal(const char *rule, const struct bytes *got, const struct by
     return !difference.differs;
 }
 
-static void check_cut(const struct bytes *got, const struct bytes *expected)
-{
-    _cleanup_difference_ struct difference difference = DIFFERENCE_NULL;
-    CHECK(compare_cut(got, expected, &difference) == 0 && difference.differs);
-    check_difference(&difference, got);
-}
-
 static void check_pair(const struct bytes *got, const struct bytes *expected)
 {
     bool equal[RULES];
@@ -96,8 +89,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(bytes_copy(between ? (const char *)data + behind : "", between ? size - behind : 0,
                      &expected) == 0);
     check_pair(&got, &expected);
-    check_cut(&got, &expected);
-    check_cut(&got, &got);
     const struct span a = {got.data, got.data + got.length},
                       b = {expected.data, expected.data + expected.length};
     for (int grammar = NUMBER_PLAIN; grammar <= NUMBER_ABSEIL; grammar++)

@@ -108,7 +108,7 @@ static void check_round_trip(const struct config *config)
 
     struct source source = source_of(text, length);
     CHECK(config_init(&again) == 0);
-    int r = config_load(&again, source.path, true, &problems);
+    int r = config_load(&again, source.path, true, NULL, 0, &problems);
     for (size_t i = 0; i < problems.count; i++)
         config_print_problem(stderr, &problems.item[i]);
     CHECK(r == 0);
@@ -197,7 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     struct source source = source_of(data, n);
     CHECK(config_init(&config) == 0);
-    int r = config_load_with(&config, source.path, true, settings, count, &problems);
+    int r = config_load(&config, source.path, true, settings, count, &problems);
     CHECK(r == 0 || r == -EINVAL);
     close_fd(source.fd);
     if (r < 0) {

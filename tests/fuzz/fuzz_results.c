@@ -212,9 +212,11 @@ static void check_job(const char *text, size_t n)
     const struct jobline_policy policy = {.bench_root = "/bench", .max_frame = FRAME_MAX};
     const struct bytes id = {.data = (char *)(uintptr_t) "jobs.jsonl:1", .length = 12};
     _cleanup_submission_ struct submission submission = SUBMISSION_NULL;
-    _cleanup_json_ json_t *object = NULL;
+    _cleanup_json_ json_t *job = NULL, *object = NULL;
     struct fault fault = FAULT_NULL;
-    int r = jobline_from_text(text, n, &id, &policy, &submission, &fault);
+    int r = jobline_read_object(text, n, jobline_is_used, &job, &fault);
+    if (r == 0)
+        r = jobline_from_object(job, &id, &policy, &submission, &fault);
     CHECK(r == 0 || ((r == -EINVAL || r == -EBADMSG || r == -EMSGSIZE) && *fault.text));
     if (r < 0)
         return;

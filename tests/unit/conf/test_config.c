@@ -73,7 +73,7 @@ static int load(struct fixture *f)
     config_deinit(&f->config);
     config_problems_deinit(&f->problems);
     assert_int_equal(config_init(&f->config), 0);
-    return config_load(&f->config, f->path, true, &f->problems);
+    return config_load(&f->config, f->path, true, NULL, 0, &f->problems);
 }
 
 static int load_text(struct fixture *f, const char *text)
@@ -237,7 +237,7 @@ static void test_defaults_and_shipped_file(void **state)
     free(text);
     config_deinit(&f->config);
     f->config = (struct config)CONFIG_NULL;
-    assert_int_equal(config_load(&f->config, f->path, true, &f->problems), 0);
+    assert_int_equal(config_load(&f->config, f->path, true, NULL, 0, &f->problems), 0);
     assert_defaults(&f->config);
 }
 
@@ -468,7 +468,7 @@ static void test_characters_of_settings(void **state)
         "daemon.user=\xC3\xA9\ttab",
     };
     assert_int_equal(
-        config_load_with(&f->config, NULL, false, settings, ARRAY_SIZE(settings), &f->problems),
+        config_load(&f->config, NULL, false, settings, ARRAY_SIZE(settings), &f->problems),
         -EINVAL);
     const char *const wrong[] = {"control character 0x0A at column 24",
                                  "invalid UTF-8 near column 13",
@@ -618,7 +618,7 @@ static void test_drop_ins_without_main_file(void **state)
     struct fixture *f = *state;
     make_drop_in_directory(f);
     write_file(f, "main.conf.d/a.conf", "[daemon]\nslots=7\n");
-    assert_int_equal(config_load(&f->config, f->path, false, &f->problems), 0);
+    assert_int_equal(config_load(&f->config, f->path, false, NULL, 0, &f->problems), 0);
     assert_int_equal(f->config.slots, 7);
     assert_int_equal(load(f), -EINVAL);
     assert_problem(f, 0, "main.conf: cannot be opened: No such file or directory");

@@ -575,11 +575,10 @@ static void test_settings(void **state)
     _cleanup_config_problems_ struct config_problems problems = CONFIG_PROBLEMS_NULL;
     struct config *config = *state;
 
-    assert_int_equal(config_load_with(config, NULL, false, good, ARRAY_SIZE(good), &problems), 0);
+    assert_int_equal(config_load(config, NULL, false, good, ARRAY_SIZE(good), &problems), 0);
     assert_int_equal(config->slots, 3);
     assert_string_equal(config->env_allow.item[0], "A=b.c");
-    assert_int_equal(config_load_with(config, NULL, false, bad, ARRAY_SIZE(bad), &problems),
-                     -EINVAL);
+    assert_int_equal(config_load(config, NULL, false, bad, ARRAY_SIZE(bad), &problems), -EINVAL);
     assert_int_equal(problems.count, ARRAY_SIZE(texts));
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         assert_string_equal(problems.item[i].file, "--set");

@@ -16,7 +16,9 @@ static int make(const char *line, size_t n, const char *bench_root, struct submi
                 struct fault *fault)
 {
     const struct jobline_policy policy = {.bench_root = bench_root, .max_frame = MAX_FRAME};
-    return jobline_from_text(line, n, &default_id, &policy, ret, fault);
+    _cleanup_json_ json_t *job = NULL;
+    int r = jobline_read_object(line, n, jobline_is_used, &job, fault);
+    return r < 0 ? r : jobline_from_object(job, &default_id, &policy, ret, fault);
 }
 
 static void assert_payload(const char *line, const char *bench_root, const char *expected)

@@ -412,20 +412,6 @@ static void test_excerpt_of_no_utf8(void **state)
     assert_memory_equal(difference.got.data, "\xEF\xBF\xBD", 3);
 }
 
-static void test_cut_output_never_equals(void **state)
-{
-    (void)state;
-    static const struct bytes texts[] = {BYTES(""), BYTES("a\nb"), BYTES("a\n")};
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        for (size_t k = 0; k < ARRAY_SIZE(texts); k++) {
-            _cleanup_difference_ struct difference difference = DIFFERENCE_NULL;
-            assert_int_equal(compare_cut(&texts[i], &texts[k], &difference), 0);
-            assert_true(difference.differs && difference.line >= 1);
-            assert_string_equal(difference.why, "the output was cut at its limit");
-        }
-    }
-}
-
 /* --- large and hostile outputs ----------------------------------------------------------------*/
 
 static const char *const all_rules[] = {"exact", "lines",         "tokens",      "float:1e-6,1e-6",
@@ -513,7 +499,6 @@ int main(void)
         cmocka_unit_test(test_first_difference),
         cmocka_unit_test(test_excerpt_of_long_line),
         cmocka_unit_test(test_excerpt_of_no_utf8),
-        cmocka_unit_test(test_cut_output_never_equals),
         cmocka_unit_test(test_large_outputs),
         cmocka_unit_test(test_number_of_ten_million_digits),
         cmocka_unit_test(test_sets_are_bounded),
