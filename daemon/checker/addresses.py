@@ -14,7 +14,7 @@ LOOK, LOOK_AT_HASH, LOOK_AT_TEXT = "__look_at_order__", "__look_at_hash__", "__l
 # Functions whose result depends on the order of what they are given.
 READERS = frozenset("""list tuple iter enumerate map zip filter sorted min max sum any all next reversed print str repr format
 deque join extend chain from_iterable product combinations permutations choice choices sample reduce fromkeys accumulate
-cycle islice array dict OrderedDict Counter fsum""".split())
+cycle islice array dict OrderedDict Counter fsum fromiter nsmallest nlargest merge dumps dump""".split())
 LOOK_AT_MADE = "__look_at_made__"
 # Functions that make texts of what they are given, and others that call what they are given.
 WRITERS = frozenset("repr str ascii print pformat pprint saferepr".split())

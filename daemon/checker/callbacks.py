@@ -10,6 +10,7 @@ import classes
 import describe
 import gates
 import program
+import suite
 from describe import SPECIALS
 
 TESTS = program.TESTS  # __module__ of what the tests define
@@ -42,7 +43,7 @@ OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "w
                "children", "planted", "unrepeatable", "plain_methods", "unittests", "class_names", "rehearsal", "floor", "rests",
                "instance_dict", "alarms", "signatures", "operators", "addresses", "tasks", "endings", "unheard",
                "walks", "outline", "garbage", "bodies", "own_builtins", "reports", "unasked", "enumerations", "metaclasses",
-               "copies", "queries", "makers", "channels",
+               "copies", "queries", "makers", "channels", "captures",
                "lookups")  # fmt: skip
 SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",
          "__dataclass_params__", "_field_type")  # fmt: skip
@@ -194,15 +195,14 @@ def no_exits(values):
         raise TypeError("not for the code")
 
 
+def may_be_changed(error):
+    """Returns whether the code may change an exception of the tests' that it has caught: not one that ends them."""
+    return isinstance(error, Exception) and not aliases.is_control(type(error)) and not _is_of_framework(type(error))
+
+
 def is_raised_by_tests(error):
     """Returns whether an exception that a callback has raised comes from a statement of the tests."""
-    frames, at = [], error.__traceback__
-    while at is not None:
-        frames.append(at.tb_frame.f_globals.get("__name__"))
-        at = at.tb_next
-    while frames and frames[-1] == "_sitebuiltins":  # exit()
-        frames.pop()
-    return bool(frames) and frames[-1] == TESTS
+    return suite.raiser(error) == TESTS
 
 
 def iterable(target, name):

@@ -2,12 +2,14 @@
 """The candidate's end of the pipe: runs model-written code and answers the checker's questions about it.
 Nobody trusts anything here: the code that it runs can change all of it, and gains nothing by that."""
 
+import _weakref
 import builtins
 import os
 import sys
 from marshal import loads
 
 import blame
+import captures
 import classes
 import conversation
 import describe
@@ -29,6 +31,10 @@ NAMES_MAX = 10000
 DRAINED_MAX = 4096
 
 
+CALLING = ("call", "method", "special")
+OWN_REFERENCES = 1  # Space.new_instance() has one, which tells when the stand-in goes
+
+
 class NoLock:
     def __enter__(self):
         pass
@@ -47,8 +53,10 @@ class Server(membrane.Space):
         self.steps.lends = True
         self.floor, self.lock = floor.Floor(), NoLock()
         self.signals = None
+        self.known_weakly = {}  # by id(): stand-ins to which the code has weak references
         self.let_go_of = []  # objects that go once their __del__ may ask
         self.ambient = mirror.Mirror(self.ask_ambient, sends_objects=True)
+        self.redirections = captures.Redirections(self.ambient.placed)
         self.operations = {
             "call": lambda function, /, *arguments, **keywords: function(*arguments, **keywords),
             "method": lambda value, name, /, *arguments, **keywords: getattr(value, name)(*arguments, **keywords),
@@ -80,11 +88,20 @@ class Server(membrane.Space):
         }
 
     def ask(self, operation, target, arguments=(), keywords=None):
+        names = self.redirections.names() if operation in CALLING else ()
+        if not names:
+            return self.ask_with_signals(operation, target, arguments, keywords)
+        try:
+            return self.ask_with_signals("captured", target, (names, operation, *arguments), keywords)
+        finally:
+            self.redirections.write(self.ask_ambient("captured"))
+
+    def ask_with_signals(self, operation, target, arguments, keywords):
         if self.signals is None:
             return self.ask_in_turn(operation, target, arguments, keywords)
         before = self.signals.hold()
         try:
-            seconds = self.signals.seconds_left() if operation in ("call", "method", "special") else 0
+            seconds = self.signals.seconds_left() if operation in CALLING else 0
             if seconds:
                 operation, arguments = "within", (seconds, operation, *arguments)
             return self.ask_in_turn(operation, target, arguments, keywords)
@@ -135,10 +152,20 @@ class Server(membrane.Space):
         level = self.floor.asked()
         self.let_go_of.clear()
         reply = super().answer(operation, target, arguments, keywords)
+        self.keep_for_weak_references((*arguments, *keywords.values()))
         self.floor.answers(level)
         if operation == "load" and reply[0] == "!" and not isinstance(reply[1], Exception):
             raise reply[1]  # code that ends its process while it is loaded
         return reply
+
+    def keep_for_weak_references(self, values):
+        """The tests may have objects of theirs for longer than the code has the stand-ins. Those to which the code keeps
+        weak references live on: it cannot be told when the tests have let theirs go."""
+        for value in values:
+            if type(value) is describe.BOUND_METHOD:
+                value = value.__self__
+            if id(type(value)) in self.infos and _weakref.getweakrefcount(value) > OWN_REFERENCES:
+                self.known_weakly[id(value)] = value
 
     def is_brief_answer(self, data):
         """Makes the call that DATA asks for; what comes to this side in the short form is a question."""
@@ -168,7 +195,7 @@ class Server(membrane.Space):
         value = sys.modules[module]
         for name in qualified.split("."):
             value = getattr(value, name)
-        return value
+        return self.ambient.original(value)
 
     def heard(self, annotation):
         return signatures.heard(annotation)

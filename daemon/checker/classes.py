@@ -301,6 +301,27 @@ def has_changed(parts, told):
     return text != told_text or any(len(one) != len(other) or not all(map(is_, one, other)) for one, other in pairs)
 
 
+def contents_of(error):
+    """Returns what a side may change of the other's exception: its arguments, and its attributes in pairs. TEXT is no
+    attribute of the program's."""
+    attributes = (item for item in vars(error).items() if item[0] != TEXT and item[1] is not error)
+    return (tuple(error.args), *(part for item in attributes for part in item))
+
+
+def is_same(contents, others):
+    """Compares two results of contents_of()."""
+    return len(contents) == len(others) and all(map(is_, contents, others))
+
+
+def change(error, parts):
+    """Makes an exception of this side what contents_of() has said of its stand-in. Returns it."""
+    if not parts or type(parts[0]) is not tuple:
+        raise wire.WireError("a bad exception")
+    set_state(error, parts[1:])
+    error.args = parts[0]
+    return error
+
+
 def renew(error, parts):
     """Makes a stand-in for an exception what the other side's exception has become. Returns it."""
     if len(parts) != 8 or not isinstance(error, BaseException) or parts[1] is not type(error):

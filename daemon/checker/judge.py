@@ -183,6 +183,7 @@ class Checker:
         if self.prelude is None:
             return True
         before = set(self.space)
+        self.link.sources["<prelude>"] = self.prelude.text
         try:
             tree = self.formats.rewritten(None, self.prelude.text, "<prelude>")  # the other is not to be changed
             if self.addresses:
@@ -411,7 +412,8 @@ class Checker:
                 for step in self.steps():
                     if self.link.transcript is not None:
                         self.link.transcript.collect()
-                    passed, detail = suite.run(lambda: self.modules.guarded(step, "tests"), self.recorder)
+                    passed, detail = suite.run(lambda: self.report.in_child(self.modules.guarded, step, "tests"), self.recorder)
+                    self.report.leave_child(0 if passed else 1)
                     if self.link.lost is not None:
                         raise membrane.Lost
                     self.report.assertion(*self.texts.judged(passed, detail))

@@ -74,6 +74,7 @@ class Link(stand_ins.Makers):
         self.failures = unheard.Failures(self.sources, self.export_numbers)
         self.main = get_ident()
         self.asking = ""  # the operation of the question that has no answer yet
+        self.asks_special = False  # it calls a special method
         self.observed = {}  # by id(): the function of the library that each function of watch.py stands for
         self.operators = {
             "call": callbacks.call,
@@ -91,6 +92,7 @@ class Link(stand_ins.Makers):
             "deepcopy": callbacks.deep_copy,
             "ambient": self.ambient_for_candidate,
             "within": self.call_within,
+            "captured": not_for_code,  # see handle()
             "step": self.step_for_candidate,
             "watch": self.watch_for_candidate,
             "wake": self.steps.wake,
@@ -319,9 +321,13 @@ class Link(stand_ins.Makers):
             operation, target, given = "call", function, (value, *arguments)
         else:
             operation, target, given = "special", value, (name, *arguments)
-        if any(type(part) is object for part in key):
-            return self.ask(operation, target, given)
-        return self.ask_pure(key, operation, target, given)
+        self.asks_special = True
+        try:
+            if any(type(part) is object for part in key):
+                return self.ask(operation, target, given)
+            return self.ask_pure(key, operation, target, given)
+        finally:
+            self.asks_special = False
 
     def item(self, name, function, value, arguments):
         """That there is no item stays an answer, as any item does."""
@@ -401,7 +407,7 @@ class Link(stand_ins.Makers):
                     self.constructed.has_made(result)  # `str(Vector(1, 2) * 3)`
                 return result
             if not is_object:
-                raise Refused("an object of the code turns into plain data in an expression with a value of the tests'")
+                raise self.failures.refused("an object of the code turns into plain data in an expression with a value of the tests'")
             if made is None:
                 return self.constructed.taint(result)
             self.tainted.add(made)
@@ -426,6 +432,7 @@ class Link(stand_ins.Makers):
 
     def exchange(self, message):
         mark, failed = len(self.leaving), self.failures.mark()
+        operation, self.asks_special = "special" if self.asks_special else self.asking, False
         try:
             what, value = super().exchange(message)
         except BaseException:
@@ -433,7 +440,7 @@ class Link(stand_ins.Makers):
             raise
         self.is_left = what == "!" and any(value is one for one in self.leaving[mark:])
         del self.leaving[mark:]
-        if what == "!":
+        if what == "!" and unheard.is_heard(operation, value):
             self.failures.raised(value, failed)
         return what, value
 
@@ -483,6 +490,8 @@ class Link(stand_ins.Makers):
             raise WireError("an unknown question")
         if operation in ("wake", "call_later", "ambient"):
             return handler(*arguments)
+        if operation == "captured":
+            return self.ambient.captures.run(arguments[0], lambda: self.handle(arguments[1], target, arguments[2:], keywords))
         if handler is not_for_code:
             raise TypeError("not for the code")
         if id(target) not in self.export_numbers and not self.is_without_number(target):
@@ -524,6 +533,8 @@ class Link(stand_ins.Makers):
             raise TypeError("not for the code")
         callbacks.no_exits((value,))
         return self.steps.step(target, how, value)
+
+    may_be_changed = staticmethod(callbacks.may_be_changed)
 
     def set_for_candidate(self, target, name, value):
         callbacks.set_attribute(target, name, value, self.is_asserting)

@@ -38,6 +38,7 @@ class Space(Conversation):
         self.next_export = 0
         self.stand_ins, self.stand_in_numbers = {}, {}  # theirs, by number and by id()
         self.told_errors = {}  # what the other side was told of our exceptions, by number
+        self.heard_errors = {}  # what their exceptions are like as both sides know, by number
         self.described = {}  # of stand-ins that can go away: their class
         self.dead = []
         self.nans, self.nan_numbers = [], {}
@@ -61,10 +62,21 @@ class Space(Conversation):
     def export(self, writer, value):
         number = self.stand_in_numbers.get(id(value))
         if number is not None:
-            writer.out += b"g"
-            wire.write_number(writer.out, number)
+            self.export_theirs(writer, number, value)
         elif not self.shared_classes.write(writer, value) and not self.export_container(writer, value):
             self.export_own(writer, value)
+
+    def export_theirs(self, writer, number, value):
+        """The other side has VALUE. If it is an exception, this side may have added a note, or set something."""
+        before = self.heard_errors.get(number)
+        now = before and classes.contents_of(value)
+        has_changed = now is not None and not classes.is_same(before, now)
+        writer.out += b"G" if has_changed else b"g"
+        wire.write_number(writer.out, number)
+        if has_changed:
+            writer.changed_errors.append((number, before))
+            self.heard_errors[number] = now
+            writer.children(now)
 
     def export_container(self, writer, value):
         """Instances of classes that derive from a mutable built-in type are containers."""
@@ -124,6 +136,7 @@ class Space(Conversation):
             self.told_errors.pop(number, None)
         for number, parts in writer.told_again:
             self.told_errors[number] = parts
+        self.heard_errors.update(reversed(writer.changed_errors))
         for entry in writer.written:
             entry.seen = None
             if entry.number in writer.entered:
@@ -157,6 +170,11 @@ class Space(Conversation):
             if number not in self.exports:
                 raise WireError("an unknown object")
             return self.exports[number]
+        if tag == 71:  # G: and it has changed
+            error = self.exports.get(reader.number())
+            if not isinstance(error, BaseException):
+                raise WireError("a change of no exception")
+            return table.put_off(lambda parts: self.change_error(error, tuple(parts)), reader)
         if tag == 104:  # h
             return self.known(reader.number())
         if tag == 72:  # H
@@ -166,12 +184,25 @@ class Space(Conversation):
             return table.put_off(lambda parts: self.adopt(None, tuple(parts)), reader)
         if tag == 110:  # n
             number = reader.number()
-            return table.put_off(lambda parts: classes.renew(self.known(number), tuple(parts)), reader)
+            return table.put_off(lambda parts: self.renew(number, tuple(parts)), reader)
         if tag == 77:  # M
             return classes.read_derived(reader, table, self)
         if tag in classes.Shared.TAGS:
             return self.shared_classes.read(tag, reader, table)
         raise WireError("an unknown tag")
+
+    def renew(self, number, parts):
+        error = classes.renew(self.known(number), parts)
+        self.heard_errors[number] = classes.contents_of(error)
+        return error
+
+    def change_error(self, error, parts):
+        """Hears what the other side has made of an exception of this one. Returns the exception."""
+        return classes.change(error, parts) if self.may_be_changed(error) else error
+
+    @staticmethod
+    def may_be_changed(error):
+        return True
 
     def known(self, number):
         value = self.stand_ins.get(number)
@@ -200,6 +231,8 @@ class Space(Conversation):
             if id(value) in self.stand_in_numbers or id(value) in self.export_numbers:
                 raise WireError("two descriptions of one object")
             self.keep(number, value)
+            if isinstance(value, BaseException):
+                self.heard_errors[number] = classes.contents_of(value)
         return value
 
     def keep(self, number, value):

@@ -556,7 +556,8 @@ def make_library_class(space, module, qualified, specials):
 def add_sending(space, names):
     """A generator may end when something is sent to it."""
     names["send"] = lambda self, value: space.ask("special", self, ("send", value))
-    names["throw"] = lambda self, *error: space.ask("special", self, ("throw", *error))
+    # contextlib hands over the class, the exception and its traceback; the last is of this side.
+    names["throw"] = lambda self, *error: space.ask("special", self, ("throw", *error[:2]))
 
 
 def add_reading_ahead(space, info, names):

@@ -11,7 +11,9 @@ import sys
 import program
 from program import VALUE
 
-BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
+# Those that `site` adds for people at a prompt are the code's where it defines them: `quit()` is a function of many programs.
+OF_SITE = frozenset("copyright credits exit help license quit".split())
+BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_")) - OF_SITE
 
 # Functions, classes and constants of the library that a test may apply to a result without importing them,
 # because the code or the prelude imports them.

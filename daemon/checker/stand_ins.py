@@ -161,12 +161,24 @@ class Makers(membrane.Space):
         name = parts[1]
         if type(name) is not str or name.partition(".")[0] not in sys.stdlib_module_names:
             raise WireError("an unknown module")
-        if name in sys.modules and name in names.TAKEN_FROM:
+        if name in sys.modules and names.TAKEN_FROM.get(name, ()) is None:
             return sys.modules[name]
         made = self.modules.get(name)
         if made is None:
-            made = self.modules[name] = type("module", (), {"__slots__": ()})()
+            made = self.modules[name] = self.part_of_module(name)
             self.modules[id(made)] = name
+        return made
+
+    def part_of_module(self, name):
+        """Returns a module with what the code may hand to the tests of that module: its other functions would end the
+        tests (unittest.main), or do anything else that the tests have not written."""
+        if name not in sys.modules or name not in names.TAKEN_FROM:
+            return type("module", (), {"__slots__": ()})()
+        made = type(sys)(name)
+        for attribute in names.TAKEN_FROM[name]:
+            value = vars(sys.modules[name]).get(attribute)
+            if value is not None:
+                setattr(made, attribute, self.make_module(None, ("p", value.__name__)) if type(value) is type(sys) else value)
         return made
 
     def specials_of_library(self, module, qualified, specials):

@@ -310,16 +310,34 @@ def seed_random(text, seed):
 HAS_CROSSED = "has_crossed"  # an attribute of exits that the tests raised in a callback, and the code let through
 
 
+TESTS = "__main__"  # the module of the tests
+OF_CODE = "<candidate>"  # the file name of the code, which may be in that module, too
+
+
+def raiser(error):
+    """Returns the name of the module that has raised ERROR; "" for the code."""
+    frames, at = [], error.__traceback__
+    while at is not None:
+        frames.append(at.tb_frame)
+        at = at.tb_next
+    while frames and frames[-1].f_globals.get("__name__") == "_sitebuiltins":  # exit()
+        frames.pop()
+    if not frames or frames[-1].f_code.co_filename == OF_CODE:
+        return ""
+    return frames[-1].f_globals.get("__name__", "")
+
+
 def run(step, recorder):
     """Returns whether STEP() completed, and why not. A test that exits with status 0, as unittest.main()
-    does, has completed, unless it is the code that exits."""
+    does, has completed, unless it is the code that exits, or a module of the library (argparse) for what the code gave
+    the tests."""
     recorder.seen = None
     try:
         step()
     except (membrane.Lost, blame.Missing):
         raise
     except SystemExit as leaving:
-        own = type(leaving) is SystemExit and not hasattr(leaving, HAS_CROSSED)
+        own = type(leaving) is SystemExit and not hasattr(leaving, HAS_CROSSED) and raiser(leaving) in (TESTS, "unittest.main")
         return own and leaving.code in (None, 0), f"SystemExit: {leaving.code}"
     except AssertionError as error:
         message = str(error) if error.args else ""

@@ -6,8 +6,12 @@ import sys
 from marshal import dumps
 
 import unreached
+from operators import Refused
 
 CAUSES_MAX = 64  # exceptions that are looked at behind one
+# Python keeps these to itself where it asks for an item, an attribute or a length.
+KEPT = (StopIteration, StopAsyncIteration, IndexError, AttributeError, TypeError)
+CALLS = ("call", "method", "global", "load", "derive")
 
 
 def _is_failure(error):
@@ -15,12 +19,24 @@ def _is_failure(error):
     return isinstance(error, AssertionError) or isinstance(error, of_pytest)
 
 
+def is_heard(operation, error):
+    """Returns whether the tests hear of ERROR, which a question of theirs ends in."""
+    return operation in CALLS or not isinstance(error, KEPT)
+
+
 class Failures:
     """SOURCES are the tests' texts by file name, and OWN what the code knows of the tests' objects, by id()."""
 
     def __init__(self, sources, own):
         self.sources, self.own = sources, own
+        self.refusal = ""  # an answer that was not taken
         self.pending = []  # (error, what was called, by what, with what)
+
+    def refused(self, why):
+        """Returns an error for the tests to hear, who may catch it where they expect one of the code's: what it says
+        counts as a failure whatever comes of it."""
+        self.refusal = self.refusal or why
+        return Refused(why)
 
     def mark(self):
         return len(self.pending)
@@ -65,6 +81,7 @@ class Failures:
         """Says why an assertion that has completed does not pass, "" if it does."""
         failed = self.pending[0][0] if self.pending else None
         self.pending.clear()
+        refusal, self.refusal = self.refusal, ""
         if failed is None:
-            return ""
+            return refusal
         return f"the code catches what fails in a function of the tests: {failed}".rstrip(": ")

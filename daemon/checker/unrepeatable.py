@@ -51,6 +51,7 @@ OF_MODULES = {
     ("email.utils", "localtime"): "the clock",
     ("zipfile", "main"): "the times of files",
     ("shutil", "copystat"): "the times of files",
+    ("asyncio", "as_completed"): "the order of a set of tasks",
 }
 UNFILLED = frozenset(("empty", "empty_like"))  # of numpy
 MADE_UNFILLED = frozenset(("ndarray", "recarray", "chararray"))  # if they are called

@@ -27,6 +27,7 @@ class Writer:
         self.entered = set()  # numbers of those that it brings for the first time
         self.exported = []  # numbers of the objects that it describes
         self.told_again = []  # numbers of the exceptions that it describes again, and what was told of each before
+        self.changed_errors = []  # the same for the other side's exceptions
 
     def number_of(self, value):
         key = id(value)
