@@ -412,8 +412,7 @@ class Checker:
                 for step in self.steps():
                     if self.link.transcript is not None:
                         self.link.transcript.collect()
-                    passed, detail = suite.run(lambda: self.report.in_child(self.modules.guarded, step, "tests"), self.recorder)
-                    self.report.leave_child(0 if passed else 1)
+                    passed, detail = suite.run(lambda: self.modules.guarded(step, "tests"), self.recorder)
                     if self.link.lost is not None:
                         raise membrane.Lost
                     self.report.assertion(*self.texts.judged(passed, detail))
@@ -524,7 +523,7 @@ def judge(job, link, report):
     try:
         if link.transcript is not None:
             watch.observe(link, job.tests())
-        rests.Rests(link).install(job.prelude + job.code)  # before ambient looks what the tests replace
+        rests.Rests(link).install(job.prelude + job.code, job.tests())  # before ambient looks what the tests replace
         link.ambient = ambient.Ambient(job.tests())
         checker = Checker(job, link, report)
         checker.collector = garbage.Collector() if link.transcript is None else garbage.Nobodys()

@@ -2,8 +2,7 @@
 """The report of the judge: one JSON object a line. judge.py says which lines there are."""
 
 import os
-import sys
-from os import _exit, fstat, getpid  # whatever the tests make of them
+from os import fstat  # whatever the tests make of it
 
 import suite
 
@@ -22,24 +21,6 @@ class Report:
         self.identity = identity(fd) if fd >= 0 else None  # a rehearsal has no report
         self.results = []
         self.details = 0
-        self.process = getpid()
-
-    def in_child(self, function, *arguments):
-        """Calls FUNCTION. If a process that the tests have forked comes out of it by an exit, it ends there."""
-        try:
-            function(*arguments)
-        except SystemExit as leaving:
-            self.leave_child(leaving.code)
-            raise
-
-    def leave_child(self, code):
-        """Ends this process, as a script's end would, if the tests have forked it. It has no part in the report."""
-        if getpid() != self.process:
-            status = 0 if code is None else code if type(code) is int else 1
-            try:
-                sys.stdout.flush()
-            finally:
-                _exit(status & 0xFF)
 
     def write(self, line):
         """Tests that open what the code returns may open this descriptor by its number, write what the code says and

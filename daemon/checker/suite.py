@@ -3,6 +3,8 @@
 
 import _ast
 import sys
+from os import _exit as leave
+from os import getpid  # whatever the tests make of them
 
 import blame
 import membrane
@@ -330,19 +332,35 @@ def raiser(error):
 def run(step, recorder):
     """Returns whether STEP() completed, and why not. A test that exits with status 0, as unittest.main()
     does, has completed, unless it is the code that exits, or a module of the library (argparse) for what the code gave
-    the tests."""
-    recorder.seen = None
+    the tests. A process that the step forks does not come out of it: it has no part in the verdict."""
+    process, recorder.seen = getpid(), None
     try:
         step()
     except (membrane.Lost, blame.Missing):
+        end_child(process, 1)
         raise
     except SystemExit as leaving:
+        end_child(process, leaving.code)
         own = type(leaving) is SystemExit and not hasattr(leaving, HAS_CROSSED) and raiser(leaving) in (TESTS, "unittest.main")
         return own and leaving.code in (None, 0), f"SystemExit: {leaving.code}"
     except AssertionError as error:
+        end_child(process, 1)
         message = str(error) if error.args else ""
         parts = [part for part in (recorder.explanation(), message) if part]
         return False, shorten("; ".join(parts) or "assertion failed", DETAIL_MAX)
     except BaseException as error:
+        end_child(process, 1)
         return False, describe(error)
+    end_child(process, None)
     return True, ""
+
+
+def end_child(process, code):
+    """Ends this process as a script that exits with CODE, if it is not PROCESS."""
+    if getpid() == process:
+        return
+    status = 0 if code is None else code if type(code) is int else 1
+    try:
+        sys.stdout.flush()
+    finally:
+        leave(status & 0xFF)
