@@ -43,7 +43,7 @@ OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "w
                "instance_dict", "alarms", "signatures", "operators", "addresses", "tasks", "endings", "unheard",
                "walks", "outline", "garbage", "bodies", "own_builtins", "reports", "unasked", "enumerations", "metaclasses",
                "copies", "queries", "makers", "channels",
-               "lookups")  # fmt: skip
+               "lookups", "hearing", "hidden")  # fmt: skip
 SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",
          "__dataclass_params__", "_field_type")  # fmt: skip
 

@@ -180,9 +180,9 @@ static int read_after_an_end(void)
     CHECK(read(ready[0], &byte, 1) == 1);
     CHECK(tree_time_read(-1, NOBODY, &time) == 0);
     /* The same where that child is no part of the job, and had waited for others before. */
-    CHECK(tree_time_read(-1, (struct tree_time_except){pid, 0}, &of_excepted) == 0);
-    CHECK(tree_time_read(-1, (struct tree_time_except){pid, 50 * NS_PER_MS}, &late) == 0);
-    CHECK(tree_time_read(-1, (struct tree_time_except){pid, 60 * NS_PER_S}, &none) == 0);
+    CHECK(tree_time_read(-1, (struct tree_time_except){.pid = pid, .earlier_ns = 0}, &of_excepted) == 0);
+    CHECK(tree_time_read(-1, (struct tree_time_except){.pid = pid, .earlier_ns = 50 * NS_PER_MS}, &late) == 0);
+    CHECK(tree_time_read(-1, (struct tree_time_except){.pid = pid, .earlier_ns = 60 * NS_PER_S}, &none) == 0);
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     CHECK(time.run_ns >= 80 * NS_PER_MS);
