@@ -171,6 +171,17 @@ def test_what_a_job_leaves_running_ends(one_slot):
         warm(client, USES, "assert f(4) == 6")
 
 
+def test_the_judge_tells_the_template_from_processes_of_the_code(one_slot):
+    """Tests that start Python are refused while a process or thread of the code goes on."""
+    run = "import subprocess, sys\nout = subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True, text=True)\nassert f(4) == 6 and out.stdout == '1\\n'"
+    stays = "import os, time\nif os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\n"
+    with one_slot.connect() as client:
+        assert_passed(warm(client, USES, run))
+        for modules in (["numpy"], []):
+            answer = judge(client, stays + USES, run, warm_modules=modules)
+            assert details(answer) == ["the tests start Python while a process or thread of the code goes on"]
+
+
 REFUSED = {
     "there is none": (["there_is_none"], "cannot be loaded: ModuleNotFoundError: No module named 'there_is_none'"),
     "prints": (["this"], "print something"),
