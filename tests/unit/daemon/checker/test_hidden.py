@@ -48,6 +48,7 @@ CASES = {
     "one that does not exist": "try: import csv.there_is_none\nexcept ModuleNotFoundError as error: told = str(error), new()",
     "find_spec": "from importlib.util import find_spec; told = find_spec('csv').origin, 'csv' in sys.modules, find_spec('no_such')",
     "a spec that is loaded by hand": "import importlib.util as u; s = u.find_spec('csv'); m = u.module_from_spec(s); s.loader.exec_module(m); told = m.excel.delimiter, 'csv' in sys.modules",
+    "a spec that is loaded twice": "import importlib.util as u, _frozen_importlib as b; one = b._load(u.find_spec('csv')); told = one is b._load(u.find_spec('csv'))",
     "reload": "import importlib, csv; one = csv.excel; told = importlib.reload(csv) is csv, csv.excel is one",
     "removed and imported again": "import csv; one = csv; del sys.modules['csv']; import csv; told = csv is one, csv.excel is one.excel",
     "another of that name": "sys.modules['csv'] = sys; import csv; told = csv is sys",
