@@ -84,19 +84,18 @@ static const char *telling_word_of(const struct code_exec_spec *spec)
     return word;
 }
 
-/* Returns why the job is of no class, NULL if it is. */
-static const char *why_not(struct code_exec_class *class, const struct code_exec_spec *spec)
+/* Returns whether the job can be of a class, and otherwise says why not in CLASS. */
+static bool can_share(struct code_exec_class *class, const struct code_exec_spec *spec)
 {
-    if (spec->cold)
-        return "the job wants a fresh interpreter";
-    if (spec->is_replay)
-        return "no code runs in a replay";
     const char *word = telling_word_of(spec);
-    if (!word)
-        return NULL;
-    (void)snprintf(class->why_not, sizeof(class->why_not),
-                   "its texts have the word %s, and may look at what is loaded", word);
-    return class->why_not;
+    if (spec->cold)
+        (void)snprintf(class->why_not, sizeof(class->why_not), "the job wants a fresh interpreter");
+    else if (spec->is_replay)
+        (void)snprintf(class->why_not, sizeof(class->why_not), "no code runs in a replay");
+    else if (word)
+        (void)snprintf(class->why_not, sizeof(class->why_not),
+                       "its texts have the word %s, and may look at what is loaded", word);
+    return !spec->cold && !spec->is_replay && !word;
 }
 
 void code_exec_class_deinit(struct code_exec_class *class)
@@ -125,8 +124,12 @@ int code_exec_class_init(struct code_exec_class *class, const struct code_exec_s
 {
     SHA2_CTX context;
     *ret = (struct launch_class){.parts = NULL};
-    if (spec->warm_module_count == 0 || (ret->why_not = why_not(class, spec)))
+    if (spec->warm_module_count == 0)
         return 0;
+    if (!can_share(class, spec)) {
+        ret->why_not = class->why_not;
+        return 0;
+    }
     if (copy_names(class, spec) < 0)
         return -ENOMEM;
     SHA256Init(&context);

@@ -6,6 +6,7 @@ what another one did."""
 import os
 import pathlib
 import signal
+import time
 
 import pytest
 from code_exec_jobs import assert_passed, details, job, judge
@@ -159,6 +160,21 @@ def test_a_job_does_not_end_its_template(one_slot):
         answer = judge(client, USES, "assert f(4) == 6", warm_modules=["numpy"])
         assert_passed(answer)
         assert_passed(warm(client, USES, "assert f(4) == 6"))  # at once: it was no fault of the class
+
+
+def test_a_template_that_dies_when_it_is_to_fork_costs_no_verdict(one_slot):
+    """The job runs without it, and the class is not turned off."""
+    with one_slot.connect() as client:
+        warm(client, USES, "assert f(4) == 6")
+        (template,) = templates(one_slot)
+        os.kill(template, signal.SIGSTOP)
+        client.submit("stopped", job(USES, "assert f(4) == 6", warm_modules=["numpy"]))
+        time.sleep(0.5)
+        os.kill(template, signal.SIGKILL)
+        answer = client.recv_answer("stopped")
+        assert_passed(answer)
+        assert answer["no_warm_class"] == "its template has ended"
+        assert_passed(warm(client, USES, "assert f(4) == 6"))
 
 
 def test_what_a_job_leaves_running_ends(one_slot):
