@@ -24,9 +24,16 @@ def need_layers():
         pytest.skip(f"templates take layers that this host lacks: user namespaces are refused: {reason}")
 
 
-@pytest.fixture
-def one_slot(lend):
-    return lend("warm.use=yes", slots=1)
+@pytest.fixture(params=["usual", "uid of its own"])
+def one_slot(request, lend, make_helper, start_daemon):
+    """A daemon with one slot, so that one jail runs all jobs; also where jobs, and so a template, have another uid than the
+    jail, and Landlock is not there to keep them from it, as before Linux 6.12."""
+    if request.param == "usual":
+        return lend("warm.use=yes", slots=1)
+    if os.geteuid() != 0:
+        pytest.skip("only root can give the helper its capability")
+    without = ("isolation.require=own_uid", "isolation.without=landlock")
+    return start_daemon("warm.use=yes", f"isolation.idmap_socket={make_helper().path}", *without, slots=1)
 
 
 def warm(client, code, *targets, modules=("numpy",), **fields):
@@ -240,6 +247,15 @@ def test_loading_counts_for_nobody(one_slot):
     for answer in answers:
         assert_passed(answer)
         assert answer["usage"]["cpu_ms"] < 400, answer["usage"]  # pandas takes longer
+
+
+def test_where_code_could_stop_its_jail_nothing_is_loaded_ahead(lend):
+    daemon = lend("warm.use=yes", "isolation.require=", "isolation.without=landlock", slots=1)
+    with daemon.connect() as client:
+        for _ in range(2):
+            answer = judge(client, USES, "assert f(4) == 6", warm_modules=["numpy"])
+            assert_passed(answer)
+            assert answer["no_warm_class"] == "the jail of the code does not outlast a job on this host"
 
 
 def test_imports_in_several_threads(one_slot):
