@@ -512,16 +512,6 @@ static bool is_text(PyObject *path)
     return file != NULL;
 }
 
-/* Makes what was loaded, whatever that is, the start of all jobs of the class. */
-static void settle_loaded(void)
-{
-    script_renew_filters();
-    script_note_loaded();
-    Py_XDECREF(call("settle", NULL));
-    script_renew_main();
-    pack_memory();
-}
-
 /* Says why nothing was loaded: FOUND, if that is a text. */
 static void refuse_found(PyObject *found, struct link_loaded *ret)
 {
@@ -534,11 +524,10 @@ static void load_of_pair(char *const *argv, char *const *parts, struct link_load
 {
     struct warm *w = warm();
     PyObject *function = PyDict_GetItemString(w->names, "load_pair"), *list = list_of(parts);
-    PyObject *found = NULL;
     w->name = name_of(argv);
     w->role = argv[w->argc + 2];
-    if (function && list)
-        found = PyObject_CallFunctionObjArgs(function, w->begin, list, NULL);
+    PyObject *found =
+        function && list ? PyObject_CallFunctionObjArgs(function, w->begin, list, NULL) : NULL;
     Py_XDECREF(list);
     PyErr_Clear();
     if (!found || !PyBytes_Check(found)) {
@@ -577,7 +566,11 @@ static void load_of_class(char *const *argv, char *const *envp, char *const *par
         refuse_found(found, ret);
         return;
     }
-    settle_loaded();
+    script_renew_filters();
+    script_note_loaded();
+    Py_XDECREF(call("settle", NULL));
+    script_renew_main();
+    pack_memory();
 }
 
 __attribute__((noreturn)) static void run_of_class(bool is_second)
