@@ -46,6 +46,7 @@ enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
 #define CODE_EXEC_TARGETS_MAX 4096
 #define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes; also of each of the names */
 #define CODE_EXEC_NAMES_MAX 256
+#define CODE_EXEC_WARM_MODULES_MAX 60
 /* Maximum bytes of the line in which a job's program tells a transcript: 3 MiB in base64, and the
  * rest of the line (DATA_MAX in daemon/checker/transcript.py). */
 #define CODE_EXEC_TRANSCRIPT_MAX ((4u << 20) + 256)
@@ -139,6 +140,9 @@ struct code_exec_spec {
     char *entry_point; /* a Python name; NULL: none. Always there with `test` */
     char **names;      /* Python names that are under test, all different; NULL if none */
     size_t name_count;
+    char *
+        *warm_modules; /* names of modules to load ahead, sorted and all different; NULL if none */
+    size_t warm_module_count;
     struct bytes prelude;    /* runs before the code; data NULL: nothing */
     struct bytes test_setup; /* runs before the assertions; data NULL: nothing */
     bool shared;             /* the assertions run in the process of the code */

@@ -20,6 +20,9 @@ static void free_spec(struct job_spec *job)
     for (size_t i = 0; i < spec->name_count; i++)
         free(spec->names[i]);
     free(spec->names);
+    for (size_t i = 0; i < spec->warm_module_count; i++)
+        free(spec->warm_modules[i]);
+    free(spec->warm_modules);
     for (size_t i = 0; i < spec->target_count; i++)
         bytes_deinit(&spec->targets[i]);
     free(spec->targets);
@@ -34,6 +37,8 @@ static size_t measure(const struct job_spec *job)
         size += strlen(spec->entry_point) + 1;
     for (size_t i = 0; i < spec->name_count; i++)
         size += sizeof(spec->names[i]) + strlen(spec->names[i]) + 1;
+    for (size_t i = 0; i < spec->warm_module_count; i++)
+        size += sizeof(spec->warm_modules[i]) + strlen(spec->warm_modules[i]) + 1;
     for (size_t i = 0; i < spec->target_count; i++)
         size += sizeof(spec->targets[i]) + spec->targets[i].length;
     return size;
@@ -202,6 +207,55 @@ static int decode_verdict(const json_t *value, bool *ret_shared, struct fault *f
     return fault_set(fault, "job.verdict: expected isolated or shared");
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int decode_warm_module(const json_t *item, const char *path, struct code_exec_spec *spec,
+                              struct fault *fault)
+{
+    int r = field_check_type(item, FIELD_TEXT, path, fault);
+    if (r < 0)
+        return r;
+    const char *name = json_string_value(item);
+    if (!python_is_module_name(name))
+        return fault_set(fault, "%s: \"%.*s\" is not the name of a module of at most %d bytes",
+                         path, SHOWN(name), PYTHON_MODULE_NAME_MAX);
+    r = job_copy_text(item, &spec->warm_modules[spec->warm_module_count]);
+    if (r == 0)
+        spec->warm_module_count++;
+    return r;
+}
+
+/* Their order means nothing: jobs that name the same modules are of one class. */
+static int decode_warm_modules(const json_t *value, struct code_exec_spec *spec,
+                               struct fault *fault)
+{
+    static const char path[] = "job.warm_modules";
+    size_t n = json_array_size(value);
+    if (n > CODE_EXEC_WARM_MODULES_MAX)
+        return fault_set(fault, "%s: expected at most %d names, got %zu", path,
+                         CODE_EXEC_WARM_MODULES_MAX, n);
+    if (n == 0)
+        return 0;
+    spec->warm_modules = calloc(n, sizeof(*spec->warm_modules));
+    if (!spec->warm_modules)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char item_path[FIELD_PATH_MAX];
+        (void)snprintf(item_path, sizeof(item_path), "%s[%zu]", path, i);
+        int r = decode_warm_module(json_array_get(value, i), item_path, spec, fault);
+        if (r < 0)
+            return r;
+    }
+    qsort(spec->warm_modules, n, sizeof(*spec->warm_modules), compare_names);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(spec->warm_modules[i - 1], spec->warm_modules[i]) == 0)
+            return fault_set(fault, "%s: \"%s\" is there twice", path, spec->warm_modules[i]);
+    return 0;
+}
+
 /* A replay judges from a transcript, which only an isolated pass has. */
 static int decode_replay(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
 {
@@ -245,6 +299,7 @@ enum {
     CODE_EXEC_VERDICT,
     CODE_EXEC_METADATA,
     CODE_EXEC_WARM,
+    CODE_EXEC_WARM_MODULES,
     CODE_EXEC_TRANSCRIPT,
     CODE_EXEC_REPLAY,
     CODE_EXEC_FIELDS,
@@ -263,6 +318,7 @@ static const struct field code_exec_fields[CODE_EXEC_FIELDS] = {
     [CODE_EXEC_VERDICT] = {"verdict", FIELD_TEXT, FIELD_NULLABLE},
     [CODE_EXEC_METADATA] = {"metadata", FIELD_OBJECT, FIELD_NULLABLE},
     [CODE_EXEC_WARM] = {"warm", FIELD_BOOLEAN, FIELD_NULLABLE},
+    [CODE_EXEC_WARM_MODULES] = {"warm_modules", FIELD_ARRAY, FIELD_NULLABLE},
     [CODE_EXEC_TRANSCRIPT] = {"transcript", FIELD_BOOLEAN, FIELD_NULLABLE},
     [CODE_EXEC_REPLAY] = {"replay", FIELD_STRING, FIELD_NULLABLE},
 };
@@ -288,6 +344,8 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
         r = job_copy_string(values[CODE_EXEC_TEST_SETUP], &code_exec->test_setup);
     if (r == 0 && values[CODE_EXEC_VERDICT])
         r = decode_verdict(values[CODE_EXEC_VERDICT], &code_exec->shared, fault);
+    if (r == 0 && values[CODE_EXEC_WARM_MODULES])
+        r = decode_warm_modules(values[CODE_EXEC_WARM_MODULES], code_exec, fault);
     if (r == 0 && values[CODE_EXEC_REPLAY])
         r = decode_replay(values[CODE_EXEC_REPLAY], code_exec, fault);
     if (r == 0 && values[CODE_EXEC_METADATA])

@@ -349,12 +349,12 @@ int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, c
 
 int reply_hello(const struct reply_hello *hello, struct bytes *ret)
 {
-    return consume_print(json_pack("{s:s,s:s,s:s,s:i,s:O,s:O,s:O,s:o*}", "type", "hello",
-                                   "software", "rubricd", "version", hello->version, "protocol",
-                                   PROTOCOL_VERSION, "limits", hello->limits, "isolation",
-                                   hello->isolation, "interpreter", hello->interpreter, "shares",
-                                   hello->may_share ? json_true() : NULL),
-                         ret);
+    return consume_print(
+        json_pack("{s:s,s:s,s:s,s:i,s:O,s:O,s:O,s:b,s:o*}", "type", "hello", "software", "rubricd",
+                  "version", hello->version, "protocol", PROTOCOL_VERSION, "limits", hello->limits,
+                  "isolation", hello->isolation, "interpreter", hello->interpreter, "warm_modules",
+                  true, "shares", hello->may_share ? json_true() : NULL),
+        ret);
 }
 
 int reply_pong(struct bytes *ret)

@@ -14,6 +14,9 @@ ENTRIES_MAX = 20000  # below the working directory
 READ_MAX = 1 << 20  # bytes of a file
 # Processes of a jail with a process table of its own: the two jails, the judge, and the program that runs the code.
 USUAL = 4
+# Where the jail chooses numbers, those of jobs begin with FIRST, and TEMPLATE is that of a process that has modules loaded
+# for the code (daemon/jail/twin.h). No job gives a process of its own so low a number.
+TEMPLATE, FIRST = 3, 100
 PAUSES = (0, 0.005, 0.02, 0.1, 0.3)  # seconds before each look whether something goes on
 # Of modules of any Python, and what adds to its path.
 ENDINGS = tuple({*all_suffixes(), ".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd", ".egg-link"})
@@ -171,7 +174,9 @@ class Planted:
         except (OSError, ValueError):
             return False
         own = family_of(os.getpid())
-        return sum(number not in own and is_there(number) for number in range(1, last + 1)) > USUAL - 1
+        others = [number for number in range(1, last + 1) if number not in own and is_there(number)]
+        has_template = os.getpid() >= FIRST and TEMPLATE in others
+        return len(others) > USUAL - 1 + has_template
 
     def files_of_code(self):
         """Returns the paths of the code's files that matter, and the tests' that the code has replaced."""

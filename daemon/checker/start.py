@@ -38,11 +38,22 @@ def prepare(code):
     loaded = {name: sys.modules.pop(name) for name in set(sys.modules) - before}
     of_library = {name: module for name, module in loaded.items() if name not in OURS}
 
-    def begin_again(role):
+    def begin_again(role, names=()):
         sys.modules.update(loaded if role == "judge" else of_library)
+        if role == "ahead":  # of the candidate and of what confirms, which begin with what was loaded
+            return load_ahead(loaded["hidden"], names)
         begin(role, *programs, made.get(role))
 
     return begin_again
+
+
+def load_ahead(hidden, names):
+    """Loads modules of the library where the programs in the candidate's place find them. Returns what was loaded."""
+    main = sys.modules.pop("__main__")
+    try:
+        return hidden.load(names)
+    finally:
+        sys.modules["__main__"] = main
 
 
 def share_directory():

@@ -19,24 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Returns the parent of PID, or -1 if PID is gone. The command name in parentheses may contain
- * anything, even ')'. */
-static pid_t parent_of(int proc, const char *pid)
-{
-    char path[32], text[512];
-    (void)snprintf(path, sizeof(path), "%.15s/stat", pid);
-    _cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (n <= 0)
-        return -1;
-    text[n] = '\0';
-    const char *after_name = strrchr(text, ')');
-    /* ") S 123 ...": state, then parent */
-    if (!after_name || strlen(after_name) < 5)
-        return -1;
-    return (pid_t)strtol(after_name + 4, NULL, 10);
-}
-
 static bool is_kept(pid_t pid, const pid_t *keep, size_t n)
 {
     for (size_t i = 0; i < n; i++)

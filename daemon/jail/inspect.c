@@ -29,6 +29,21 @@ int inspect_processes(int proc)
     return count_numbers(proc, ".");
 }
 
+pid_t inspect_child(int proc, pid_t parent)
+{
+    _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, ".");
+    pid_t found = -1;
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        long pid = strtol(entry->d_name, NULL, 10);
+        if (pid <= 0 || parent_of(proc, entry->d_name) != parent)
+            continue;
+        if (found > 0)
+            return -1;
+        found = (pid_t)pid;
+    }
+    return found;
+}
+
 int inspect_threads(int proc, pid_t pid)
 {
     struct stat st;

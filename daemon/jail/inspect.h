@@ -10,6 +10,9 @@
 /* How many processes there are, the jail included; -1 if that cannot be found out. */
 int inspect_processes(int proc);
 
+/* The one child that PARENT has; -1 if it has none or several, or that cannot be found out. */
+pid_t inspect_child(int proc, pid_t parent);
+
 /* How many threads PID has; -1 if that cannot be found out. */
 int inspect_threads(int proc, pid_t pid);
 

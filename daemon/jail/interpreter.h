@@ -34,11 +34,13 @@ struct jail_interpreter {
     bool (*takes)(char *const *argv, char *const *envp, bool is_pair);
 
     /* Loads, in a template (template.h), what the jobs of a class have in common: PARTS, as link.h
-     * says. ARGV and ENVP are those of all of them. Fills *RET. */
-    void (*load)(char *const *argv, char *const *envp, char *const *parts, struct link_loaded *ret);
+     * says. ARGV and ENVP are those of all of them; IS_PAIR as for takes(). Fills *RET. */
+    void (*load)(char *const *argv, char *const *envp, char *const *parts, bool is_pair,
+                 struct link_loaded *ret);
 
-    /* Runs, in a fork of the template, the script of the ARGV that load() was given. */
-    __attribute__((noreturn)) void (*run_loaded)(void);
+    /* Runs, in a fork of the template, the script of the ARGV that load() was given; or the program
+     * of a pair, or the one that comes SECOND in its place. */
+    __attribute__((noreturn)) void (*run_loaded)(bool is_second);
 
     /* Runs ARGV, for which takes() returned true, and ends the process as the program would. */
     __attribute__((noreturn)) void (*run)(char *const *argv);

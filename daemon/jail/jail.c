@@ -234,7 +234,10 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     joined_end(&job->joined, &notice->candidate);
     struct children_usage usage = {.cpu_us = notice->cpu_us,
                                    .max_rss_bytes = notice->max_rss_bytes};
+    bool was_on = jail->twin.is_on;
     bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns, &notice->candidate);
+    if (was_on && job->of_class.error == 0 && *job->of_class.digest)
+        notice->of_class = jail->twin.loaded;
     if (layer_in(enclosure->layers, LAYER_TREE_KILL))
         killed = children_kill_all(TREE_KILL_MS, jailed_except(jail).pid, &usage) && killed;
     /* A process beside the template may have been forked as quietly. */

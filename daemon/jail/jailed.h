@@ -48,6 +48,13 @@ struct jailed_job {
     struct link_loaded of_class; /* what it began with, or why it did not */
 };
 
+/* How many processes of the jail's live beside it and the job: its twin or its template, and the
+ * template of that twin. */
+static inline unsigned jailed_others(const struct jail *jail)
+{
+    return (jail->template.pid > 0 || jail->twin.pid > 0) + (jail->twin.template > 0);
+}
+
 /* The child of the jail that is no part of a job: its twin or its template. */
 static inline struct tree_time_except jailed_except(const struct jail *jail)
 {

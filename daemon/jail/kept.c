@@ -20,7 +20,7 @@
 /* Time that killed processes have to die. */
 #define KILL_MS 5000
 
-static const struct tree_time_except nobody = {0, 0};
+static const struct tree_time_except nobody = {.pid = 0};
 
 static uint64_t nanoseconds(const struct timeval *t)
 {

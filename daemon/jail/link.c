@@ -252,7 +252,7 @@ int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd)
     ssize_t n = link_receive_packet(fd, &iov, 1, &pidfd, 1, &count);
     if (n <= 0)
         return (int)n;
-    if ((size_t)n != sizeof(notice) || notice.type > LINK_SECOND ||
+    if ((size_t)n != sizeof(notice) || notice.type > LINK_LOADED ||
         !may_carry(notice.type, count)) {
         if (count > 0)
             close_fd(pidfd);

@@ -93,7 +93,8 @@ struct link_setup_lists {
  * A job of a class is a script that runs in a fork of the class's template (template.h), if there
  * can be one. The key stands for all that decides about a template: what is loaded, the files that
  * it comes from, where they are seen, and the limits. What is loaded, in this order: "m" and the
- * name of each module of the library; "h" and the name of each module beside the script.
+ * name of each module of the library; "h" and the name of each module beside the script. Of a pair
+ * the programs in the candidate's place run in such forks, and the template is in the twin.
  *
  * A job with a candidate is a pair of programs: this one, which judges, in the jail, and the
  * candidate in the jail's twin (twin.h). They share the working directory and two pipes, the wire.
@@ -146,6 +147,9 @@ struct link_job {
     uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
     uint32_t class_count;          /* 0: the job is of no class */
     uint64_t class_bytes;          /* memory that the template may take */
+    uint32_t class_has_cgroup;     /* 1: jobs of the class have control groups of their own */
+    uint32_t only_loads; /* from a jail to its twin, 1: make the template of the class, and start
+                            nothing */
     uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always LINK_STDOUT
                          and LINK_STDERR */
 
@@ -262,6 +266,7 @@ enum link_notice_type {
     LINK_RETURNED, /* a job that was sent ahead would have to wait; the jail did nothing with it */
     LINK_TIMES,    /* answers a question */
     LINK_SECOND,   /* from a twin to its jail: the second program of the pair starts */
+    LINK_LOADED,   /* likewise: what the template of a class has loaded there */
 };
 
 enum link_stage {

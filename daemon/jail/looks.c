@@ -36,8 +36,11 @@ static int look(struct looks *looks, const struct work *work, int proc,
     /* Not at the first look already: most jobs that last until then are over before the second. */
     if (looks->known.is_on && pace.began_ns - looks->known.looked_ns >= LOOK_MS / 2 * NS_PER_MS)
         tree_known_look(&looks->known, proc, twin);
-    const struct tree_memory tree = {
-        .proc = proc, .twin = twin.pid, .pass = work->pass, .is_same = same_memory};
+    const struct tree_memory tree = {.proc = proc,
+                                     .twin = twin.pid,
+                                     .inner = twin.inner,
+                                     .pass = work->pass,
+                                     .is_same = same_memory};
     if (bounds_memory)
         look_at_memory(looks, &tree, until, count);
     return pace_next_ms(&pace, LOOK_MS);

@@ -8,6 +8,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 static inline void closedir_pointer(DIR **dir)
@@ -34,4 +38,22 @@ static inline bool read_text(int at, const char *path, char *text, size_t size)
     ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
     text[MAX(n, (ssize_t)0)] = '\0';
     return n > 0;
+}
+
+/* Returns the parent of PID, or -1 if PID is gone, as PROC shows it. The command name in
+ * parentheses may contain anything, even ')'. */
+static inline pid_t parent_of(int proc, const char *pid)
+{
+    char path[32], text[512];
+    (void)snprintf(path, sizeof(path), "%.15s/stat", pid);
+    _cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    const char *after_name = strrchr(text, ')');
+    /* ") S 123 ...": state, then parent */
+    if (!after_name || strlen(after_name) < 5)
+        return -1;
+    return (pid_t)strtol(after_name + 4, NULL, 10);
 }

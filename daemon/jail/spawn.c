@@ -60,7 +60,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .cwd = lockdown->cwd,
         .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
         .fd_count = LINK_STANDARD_FDS,
-        .processes = enclosure_counted(enclosure, twin_is_alive(&jail->twin) ? 2 : 1),
+        .processes = enclosure_counted(enclosure, 1 + jailed_others(jail)),
         .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : enclosure->ruleset,
         .own_cgroup = fds[LINK_CGROUP] >= 0,
         .enter_cgroup = -1,
@@ -90,7 +90,8 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
 static int make_twin(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
 {
     const struct jail_interpreter *interpreter = jail->start.interpreter;
-    const struct twin_parts parts = {&jail->enclosure, &jail->start, jail->ceilings, jail->strings};
+    const struct twin_parts parts = {&jail->enclosure, &jail->start, jail->ceilings, jail->strings,
+                                     NULL};
     if (request->candidate_argc == 0)
         return request->is_joined == 1 ? -EPROTO : 0;
     if (request->is_joined == 1)
@@ -125,33 +126,6 @@ static int begin_candidate(struct jail *jail, const struct link_job *request,
 
 /* --- jobs of a class -------------------------------------------------------------------------- */
 
-/* How the first job of a class is confined says how all are: the class's key stands for it. */
-static struct lockdown of_class(const struct jail *jail, const struct link_job *request,
-                                const struct link_lists *lists, int cwd)
-{
-    const struct enclosure *enclosure = &jail->enclosure;
-    return (struct lockdown){
-        .layers = enclosure->layers,
-        .cwd = cwd,
-        .fd_count = LINK_STANDARD_FDS,
-        .processes = 1 + enclosure_counted(enclosure, 1), /* the template, which is a job to it */
-        .ruleset = enclosure->ruleset,
-        .enter_cgroup = -1,
-        .pass = enclosure->pass,
-        .gives_up_pass = enclosure->gives_up_pass,
-        .cgroup_counts = request->cgroup_counts,
-        .account_limit = RLIM_INFINITY, /* templates take a user namespace */
-        .any_address_space = request->any_address_space == 1,
-        .any_stack = request->any_stack == 1,
-        .forks_jobs = true,
-        .limits = &request->limits,
-        .ceilings = jail->ceilings,
-        .argv = lists->argv,
-        .envp = lists->envp,
-        .script = lists->bench ? lists->argv[request->argc - 1] : NULL,
-    };
-}
-
 /* Makes the template of the job's class in an empty work directory, and empties that again. *RET
  * says what the template has loaded, or why there is none. Returns 0, or a negative errno if the
  * jail cannot go on. */
@@ -168,7 +142,11 @@ static int make_template(struct jail *jail, const struct link_job *request, bool
         (void)snprintf(ret->why, sizeof(ret->why), "%s", strerror(-r));
         return 0; /* the job will meet it again */
     }
-    struct lockdown lockdown = of_class(jail, request, lists, cwd);
+    struct lockdown lockdown = template_lockdown(enclosure, jail->ceilings, request, cwd,
+                                                 1 + enclosure_counted(enclosure, 1));
+    lockdown.argv = lists->argv;
+    lockdown.envp = lists->envp;
+    lockdown.script = lists->bench ? lists->argv[request->argc - 1] : NULL;
     /* Jobs cannot unshare their cgroup namespace: they have the template's, and see the names of
      * their groups. */
     lockdown.own_cgroup = has_cgroup;
@@ -196,43 +174,81 @@ static int make_template(struct jail *jail, const struct link_job *request, bool
     return work_empty(&enclosure->work);
 }
 
-/* Sees to it that the job's class has a template here, and no other class has. Stores in JOB what
- * it has loaded, or why there is none. A negative errno if nothing may go on. */
+/* Whether a job of a class can have a template at all; otherwise says in *RET why not. */
+static bool may_have_template(const struct jail *jail, const struct link_job *request,
+                              struct link_loaded *ret)
+{
+    ret->error = ENOTSUP; /* elsewhere it may be possible */
+    if (!jail->start.interpreter || request->warm != 1) {
+        (void)snprintf(ret->why, sizeof(ret->why), "no interpreter waits");
+        return false;
+    }
+    if (request->candidate_argc > 0 && !enclosure_guards_twin(&jail->enclosure)) {
+        (void)snprintf(ret->why, sizeof(ret->why),
+                       "the jail of the code does not outlast a job on this host");
+        return false;
+    }
+    return template_is_possible(&jail->enclosure, ret->why);
+}
+
+/* Sees to it that no class but the job's has a template here, and that its own has, if its jobs are
+ * no pairs. Stores in JOB what it has loaded, or why there is none. A negative errno if nothing may
+ * go on. */
 static int settle_class(struct jail *jail, const struct link_job *request, bool has_cgroup,
                         struct jailed_job *job)
 {
     struct link_lists *lists = &job->lists;
     struct link_loaded *of_class = &job->of_class;
+    const bool is_pair = request->candidate_argc > 0;
     const char *key = request->class_count > 0 ? lists->class_parts[0] : "";
     if (!template_is_of(&jail->template, key))
         template_dismiss(&jail->template);
+    if (*jail->twin.key && !(is_pair && twin_is_of(&jail->twin, key)))
+        twin_dismiss(&jail->twin);
     if (request->class_count == 0)
         return 0;
-    if (request->candidate_argc > 0 || request->readable_count > 0 || request->act != LINK_RUN)
+    if (request->is_joined == 1 || request->readable_count > 0 || request->act != LINK_RUN)
         return -EPROTO;
-    twin_dismiss(&jail->twin);
-    of_class->error = ENOTSUP; /* elsewhere it may be possible */
-    if (!jail->start.interpreter || request->warm != 1) {
-        (void)snprintf(of_class->why, sizeof(of_class->why), "no interpreter waits");
+    if (!is_pair)
+        twin_dismiss(&jail->twin);
+    if (!may_have_template(jail, request, of_class))
         return 0;
-    }
-    if (!template_is_possible(&jail->enclosure, of_class->why))
-        return 0;
-    if (jail->template.pid == 0)
+    if (is_pair)
+        *of_class = jail->twin.loaded; /* or settle_twin() sees to it */
+    else if (jail->template.pid == 0)
         return make_template(jail, request, has_cgroup, lists, of_class);
-    *of_class = jail->template.loaded;
+    else
+        *of_class = jail->template.loaded;
     return 0;
+}
+
+/* Sees to it that the class of a pair, if it is of one, has a template in the twin, which is there.
+ */
+static int settle_twin(struct jail *jail, struct link_job *request, const int fds[LINK_JOB_FDS],
+                       struct jailed_job *job)
+{
+    struct enclosure *enclosure = &jail->enclosure;
+    const char *key = request->class_count > 0 ? job->lists.class_parts[0] : "";
+    int cwd = -1;
+    if (request->candidate_argc == 0 || !*key || job->of_class.error != 0 ||
+        twin_is_of(&jail->twin, key))
+        return 0;
+    int r = work_begin(&enclosure->work, request->job_no, request->limits.of[LIMIT_DISK], &cwd);
+    if (r < 0)
+        return 0; /* the job will meet it again */
+    request->class_has_cgroup = fds[LINK_CGROUP] >= 0;
+    /* So that the template has a low pid here, too. */
+    enclosure_restart_pids(enclosure, ENCLOSURE_PIDS_OF_JAIL);
+    twin_load(&jail->twin, request, jail->strings, fds, key, enclosure->view.proc, &job->of_class);
+    r = work_empty(&enclosure->work);
+    return r < 0 || twin_is_alive(&jail->twin) ? r : make_twin(jail, request, fds);
 }
 
 /* Starts the job as a fork of the template. -EAGAIN: the template is gone, and has not forked. */
 static pid_t start_of_class(struct jail *jail, int cgroup, struct jailed_job *job)
 {
-    struct start_status *status = jail->start.status;
-    *status = (struct start_status){.error = {LINK_STAGE_NONE, 0}, .warm = 1};
-    int r = lockdown_give_pipes(&jail->lockdown);
-    pid_t pid = r < 0 ? r
-                      : template_fork(&jail->template, &jail->lockdown, cgroup, &job->pidfd,
-                                      &status->error);
+    pid_t pid = template_fork(&jail->template, &jail->enclosure, &jail->lockdown, cgroup, false,
+                              &job->pidfd, jail->start.status);
     if (pid == -EAGAIN)
         job->of_class = (struct link_loaded){.error = EINVAL, .why = "a fork of it cannot be had"};
     return pid;
@@ -261,8 +277,7 @@ static void watch_ends(const struct jail *jail, const int fds[LINK_JOB_FDS], str
         return;
     /* Nothing lives but the jail and what belongs to it. */
     int64_t last_pid = enclosure->last_pid >= 0 ? (int64_t)ENCLOSURE_PIDS_OF_JOB - 1 : -1;
-    tree_known_begin(&job->looks.known, clock_now_ns(), last_pid,
-                     jailed_except(jail).pid > 0 ? 2 : 1);
+    tree_known_begin(&job->looks.known, clock_now_ns(), last_pid, 1 + jailed_others(jail));
 }
 
 bool spawn_job(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
@@ -273,7 +288,9 @@ bool spawn_job(struct jail *jail, const struct link_job *request, const int fds[
     int r = link_split_job(request, jail->strings, &job->lists);
     if (r == 0 && (r = settle_class(jail, request, fds[LINK_CGROUP] >= 0, job)) < 0)
         stage = LINK_STAGE_DIRECTORY;
-    if (r == 0 && (r = make_twin(jail, request, fds)) < 0)
+    struct link_job of_pair = *request;
+    if (r == 0 && ((r = make_twin(jail, request, fds)) < 0 ||
+                   (r = settle_twin(jail, &of_pair, fds, job)) < 0))
         stage = LINK_STAGE_TWIN;
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);

@@ -21,11 +21,10 @@
 #include "identity.h"
 #include "idmap.h"
 #include "inspect.h"
-#include "own_state.h"
+#include "run_delay.h"
 #include "same_memory.h"
-#include "shield.h"
+#include "template_life.h"
 #include "tree_memory.h"
-#include "twin.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -34,13 +33,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -50,26 +47,16 @@
 #define LOOK_MS 50
 /* Time that a template has to answer once it has loaded everything. */
 #define ANSWER_MS 3000
+/* A template is starved if it waits for a CPU for more than one part in this of its time. */
+#define STARVED_SHARE 4
 /* Time from the end of a process's descriptors to its own. */
 #define DYING_MS 100
 
-/* The descriptors of a job that a template is sent, as bits and in this order. */
-enum sent {
-    SENT_STDOUT,
-    SENT_STDERR,
-    SENT_CWD,
-    SENT_FAILURE, /* a pipe for a lockdown_error */
-    SENT_RULESET,
-    SENT_STDIN, /* may be missing */
-    SENT_GATE,  /* likewise; otherwise wait for a byte here */
-    SENT_COUNT,
-};
-
 /* --- messages ------------------------------------------------------------------------------ */
 
-static bool send_fds(int link, const int fds[SENT_COUNT])
+static bool send_fds(int link, const int fds[SENT_COUNT], bool is_second)
 {
-    uint32_t mask = 0;
+    uint32_t mask = is_second ? SENT_SECOND : 0;
     int sent[SENT_COUNT];
     size_t count = 0;
     for (unsigned i = 0; i < SENT_COUNT; i++)
@@ -79,22 +66,6 @@ static bool send_fds(int link, const int fds[SENT_COUNT])
         }
     struct iovec iov = {&mask, sizeof(mask)};
     return link_send_packet(link, &iov, 1, sent, count) == 0;
-}
-
-/* Returns 1, 0 at the end of the link, or a negative errno: this process cannot have so many
- * descriptors, say. Those that are missing become -1. */
-static int receive_fds(int link, int ret[SENT_COUNT])
-{
-    uint32_t mask = 0;
-    int sent[SENT_COUNT];
-    size_t count, next = 0;
-    struct iovec iov = {&mask, sizeof(mask)};
-    ssize_t n = link_receive_packet(link, &iov, 1, sent, SENT_COUNT, &count);
-    if (n <= 0)
-        return (int)n;
-    for (unsigned i = 0; i < SENT_COUNT; i++)
-        ret[i] = mask & 1u << i && next < count ? sent[next++] : -1;
-    return 1;
 }
 
 /* Waits for SIZE bytes of a message from the template, for at most MS. */
@@ -112,126 +83,6 @@ static bool hear(const struct template *template, unsigned ms, void *ret, size_t
     } while (r < 0 && errno == EINTR);
     return r > 0 && fds[0].revents &&
            recv(template->link, ret, size, MSG_DONTWAIT) == (ssize_t)size;
-}
-
-/* --- in the template ------------------------------------------------------------------------- */
-
-/* The standard streams of a template, as the jail has them. The input holds one byte, which shows
- * that nobody has read it. */
-struct ends {
-    int input;   /* its end to read */
-    int output;  /* its end to write */
-    int printed; /* the other end of that */
-};
-
-#define INPUT "\n"
-
-struct life {
-    const struct template_parts *parts;
-    struct lockdown lockdown; /* of all jobs, but for their descriptors */
-    int link;
-};
-
-/* In the fork: becomes the job. */
-_Noreturn static void run_job(struct life *life, const int fds[SENT_COUNT])
-{
-    struct lockdown *lockdown = &life->lockdown;
-    struct lockdown_error error = {0};
-    char go;
-    if (fds[SENT_GATE] >= 0 && read(fds[SENT_GATE], &go, 1) != 1)
-        _exit(127);
-    lockdown->fds[STDIN_FILENO] = fds[SENT_STDIN];
-    lockdown->fds[STDOUT_FILENO] = fds[SENT_STDOUT];
-    lockdown->fds[STDERR_FILENO] = fds[SENT_STDERR];
-    lockdown->cwd = fds[SENT_CWD];
-    lockdown->ruleset = fds[SENT_RULESET];
-    if (!lockdown_again(lockdown, &error)) {
-        (void)!write(fds[SENT_FAILURE], &error, sizeof(error));
-        _exit(127);
-    }
-    (void)prctl(PR_SET_DUMPABLE, 1); /* as after an execve, the program may inspect itself */
-    /* Among them is the pipe, whose end tells the jail that the program runs. */
-    (void)close_range(LINK_STANDARD_FDS, ~0U, 0);
-    life->parts->start->interpreter->run_loaded();
-}
-
-/* Forks a job. Returns its pid or a negative errno. Functions that modules want to be called in a
- * process that forks are not: no code of the class runs in the template any more. */
-static int32_t fork_one(struct life *life, const int fds[SENT_COUNT])
-{
-    long pid = syscall(SYS_clone, CLONE_PARENT, NULL, NULL, NULL, NULL);
-    if (pid == 0)
-        run_job(life, fds);
-    return pid < 0 ? -errno : (int32_t)pid;
-}
-
-/* Tells the pid of a job that it has forked, or a negative errno. Returns false if the template
- * must end. */
-static bool serve(struct life *life)
-{
-    int fds[SENT_COUNT];
-    int r = receive_fds(life->link, fds);
-    if (r == 0)
-        return false;
-    int32_t told = r < 0 ? r : fork_one(life, fds);
-    for (unsigned i = 0; r > 0 && i < SENT_COUNT; i++)
-        close_fd(fds[i]);
-    return send(life->link, &told, sizeof(told), MSG_NOSIGNAL) == (ssize_t)sizeof(told);
-}
-
-/* Has the interpreter load everything. */
-static void load(const struct life *life, struct link_loaded *ret)
-{
-    const struct template_parts *parts = life->parts;
-    struct own_state before;
-    const char *why = own_state_read(&before) ? NULL : strerror(errno);
-    if (!why)
-        parts->start->interpreter->load(life->lockdown.argv, life->lockdown.envp,
-                                        parts->class_parts + 1, ret);
-    if (!why && ret->error == 0)
-        why = own_state_change(&before);
-    if (!why)
-        return;
-    ret->error = EINVAL;
-    (void)snprintf(ret->why, sizeof(ret->why), "%s", why);
-}
-
-/* Keeps the link, on the first number after those of a program, and closes everything else that the
- * jail had open. */
-static bool keep_link(struct life *life)
-{
-    if (life->link != LINK_FD && dup3(life->link, LINK_FD, O_CLOEXEC) < 0)
-        return false;
-    life->link = LINK_FD;
-    return close_range(LINK_FD + 1, ~0U, 0) == 0;
-}
-
-_Noreturn static void live(const struct template_parts *parts, int link, const struct ends *ends)
-{
-    struct life life = {.parts = parts, .lockdown = *parts->lockdown, .link = link};
-    struct link_loaded loaded = {.error = 0};
-    struct lockdown_error error = {0};
-    char go;
-    life.lockdown.fds[STDIN_FILENO] = ends->input;
-    life.lockdown.fds[STDOUT_FILENO] = life.lockdown.fds[STDERR_FILENO] = ends->output;
-    life.lockdown.ret_error = &error;
-    /* First: no filter can be installed once the pass is given up. */
-    if (!enclosure_guards_signals(parts->enclosure) && shield_low_pids(parts->enclosure->pass) < 0)
-        _exit(127);
-    lockdown_confine(&life.lockdown);
-    (void)prctl(PR_SET_NAME, "rubricd-class");
-    start_leave_jail(parts->start);
-    (void)prctl(PR_SET_DUMPABLE, 1); /* the jail is to look at it */
-    if (!keep_link(&life))
-        _exit(127);
-    load(&life, &loaded);
-    if (send(LINK_FD, &loaded, sizeof(loaded), MSG_NOSIGNAL) != (ssize_t)sizeof(loaded) ||
-        recv(LINK_FD, &go, 1, 0) != 1 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
-        send(LINK_FD, &go, 1, MSG_NOSIGNAL) != 1)
-        _exit(0);
-    while (serve(&life))
-        ;
-    _exit(0);
 }
 
 /* --- in the jail: looking at it -------------------------------------------------------------- */
@@ -258,7 +109,7 @@ static bool complain(char why[LINK_WHY_SIZE], const char *what)
 
 /* Looks at a template that has loaded everything and waits. ENDS are those of its streams. */
 static bool examine(const struct template *template, const struct template_parts *parts,
-                    const struct ends *ends, char why[LINK_WHY_SIZE])
+                    const struct template_ends *ends, char why[LINK_WHY_SIZE])
 {
     int proc = parts->enclosure->view.proc, printed = 0, left = 0;
     pid_t pid = template->pid;
@@ -274,7 +125,7 @@ static bool examine(const struct template *template, const struct template_parts
         return complain(why, "its modules have memory that processes share");
     if (ioctl(ends->printed, FIONREAD, &printed) < 0 || printed != 0)
         return complain(why, "its modules print something when they are loaded");
-    if (ioctl(ends->input, FIONREAD, &left) < 0 || left != (int)strlen(INPUT))
+    if (ioctl(ends->input, FIONREAD, &left) < 0 || left != (int)strlen(TEMPLATE_INPUT))
         return complain(why, "its modules read the standard input when they are loaded");
     if (!work_is_clear(parts->work))
         return complain(why, "its modules leave files when they are loaded");
@@ -291,6 +142,28 @@ static bool is_closed(const struct template *template, const struct enclosure *e
     (void)snprintf(path, sizeof(path), "%d", (int)template->pid);
     bool is_root = fstatat(proc, path, &st, 0) == 0 && st.st_uid != IDMAP_JOB;
     return is_root || (inspect_descriptors(proc, template->pid) < 0 && errno == EACCES);
+}
+
+struct lockdown template_lockdown(const struct enclosure *enclosure, const struct rlimit *ceilings,
+                                  const struct link_job *request, int cwd, unsigned processes)
+{
+    return (struct lockdown){
+        .layers = enclosure->layers,
+        .cwd = cwd,
+        .fd_count = LINK_STANDARD_FDS,
+        .processes = processes,
+        .ruleset = enclosure->ruleset,
+        .enter_cgroup = -1,
+        .pass = enclosure->pass,
+        .gives_up_pass = enclosure->gives_up_pass,
+        .cgroup_counts = request->cgroup_counts,
+        .account_limit = RLIM_INFINITY, /* templates take a user namespace */
+        .any_address_space = request->any_address_space == 1,
+        .any_stack = request->any_stack == 1,
+        .forks_jobs = true,
+        .limits = &request->limits,
+        .ceilings = ceilings,
+    };
 }
 
 /* --- in the jail: its life ------------------------------------------------------------------- */
@@ -332,7 +205,7 @@ void template_dismiss(struct template *template)
 
 /* Forks it, with its side of ENDS. A negative errno on failure. */
 static pid_t fork_template(struct template *template, const struct template_parts *parts,
-                           const struct ends *ends)
+                           const struct template_ends *ends)
 {
     int link[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) < 0)
@@ -342,7 +215,7 @@ static pid_t fork_template(struct template *template, const struct template_part
     pid_t pid = children_fork_quietly(0, parts->enclosure->pass, &template->pidfd);
     if (pid == 0) {
         close_fd(link[0]);
-        live(parts, link[1], ends);
+        template_live(parts, link[1], ends);
     }
     parts->start->interpreter->after_fork();
     close_fd(link[1]);
@@ -351,24 +224,46 @@ static pid_t fork_template(struct template *template, const struct template_part
     return pid;
 }
 
+/* Whether it has died because somebody killed it: the host, for want of memory, say. */
+static bool was_killed(const struct template *template)
+{
+    siginfo_t info = {.si_pid = 0};
+    int flags = WEXITED | WNOHANG | WNOWAIT | __WALL;
+    return waitid(P_PIDFD, (id_t) template->pidfd, &info, flags) == 0 && info.si_pid > 0 &&
+           info.si_code == CLD_KILLED && info.si_status == SIGKILL;
+}
+
+/* Whether it had no CPU for much of the time that it has taken. */
+static bool was_starved(const struct template *template, int proc, uint64_t taken_ns)
+{
+    _cleanup_close_ int schedstat = run_delay_open(proc, template->pid);
+    uint64_t waited_ns = run_delay_read(schedstat);
+    return waited_ns != UINT64_MAX && waited_ns >= taken_ns / STARVED_SHARE;
+}
+
 /* Waits until it has loaded everything, and looks meanwhile how much memory all that it has started
- * takes. Returns NULL, or what was wrong. */
-static const char *await_loaded(struct template *template, const struct template_parts *parts)
+ * takes. Returns NULL, or what was wrong; *ret_error is EAGAIN if that is no fault of the class. */
+static const char *await_loaded(struct template *template, const struct template_parts *parts,
+                                int *ret_error)
 {
     struct link_loaded *loaded = &template->loaded;
     struct pollfd until[] = {{.fd = template->link, .events = POLLIN},
                              {.fd = template->pidfd, .events = POLLIN}};
-    const struct tree_memory tree = {.proc = parts->enclosure->view.proc,
-                                     .pass = parts->enclosure->pass,
-                                     .is_same = same_memory};
-    uint64_t began_ns = clock_now_ns();
+    const int proc = parts->enclosure->view.proc;
+    const struct tree_memory tree = {
+        .proc = proc, .pass = parts->enclosure->pass, .is_same = same_memory};
+    uint64_t began_ns = clock_now_ns(), most_ns = parts->load_ms * NS_PER_MS;
     while (!hear(template, LOOK_MS, loaded, sizeof(*loaded))) {
         struct pollfd closed = {.fd =
                                     template->link}; /* no events but POLLHUP: it is about to end */
-        if (!lives(template, poll(&closed, 1, 0) > 0 ? DYING_MS : 0))
+        if (!lives(template, poll(&closed, 1, 0) > 0 ? DYING_MS : 0)) {
+            *ret_error = was_killed(template) ? EAGAIN : EINVAL;
             return "the process that loads its modules has ended";
-        if (clock_now_ns() >= began_ns + parts->load_ms * NS_PER_MS)
+        }
+        if (clock_now_ns() >= began_ns + most_ns) {
+            *ret_error = was_starved(template, proc, most_ns) ? EAGAIN : EINVAL;
             return "its modules take too long to load";
+        }
         if (tree_memory_exceeds(&tree, parts->memory_bytes, until, ARRAY_SIZE(until)) > 0)
             return "its modules take more memory than a job may have";
     }
@@ -376,12 +271,14 @@ static const char *await_loaded(struct template *template, const struct template
     return loaded->error != 0 ? loaded->why : NULL;
 }
 
-/* Has it load everything, and looks at it. */
+/* Has it load everything, and looks at it. Of what is wrong says in *ret_error whose fault it is.
+ */
 static bool prepare(struct template *template, const struct template_parts *parts,
-                    const struct ends *ends, char why[LINK_WHY_SIZE])
+                    const struct template_ends *ends, char why[LINK_WHY_SIZE], int *ret_error)
 {
     char go = 0;
-    const char *wrong = await_loaded(template, parts);
+    *ret_error = EINVAL;
+    const char *wrong = await_loaded(template, parts, ret_error);
     if (wrong)
         return complain(why, wrong);
     template->loaded.bytes = inspect_memory(parts->enclosure->view.proc, template->pid);
@@ -408,7 +305,7 @@ static bool has_room(const struct template *template, const struct template_part
     return false;
 }
 
-static void close_ends(struct ends *ends)
+static void close_ends(struct template_ends *ends)
 {
     close_fd(ends->input);
     close_fd(ends->output);
@@ -416,15 +313,16 @@ static void close_ends(struct ends *ends)
 }
 
 /* 0 or a negative errno. */
-static int open_ends(struct ends *ret)
+static int open_ends(struct template_ends *ret)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     int r = pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0 ||
-                    write(in[1], INPUT, strlen(INPUT)) != (ssize_t)strlen(INPUT)
+                    write(in[1], TEMPLATE_INPUT, strlen(TEMPLATE_INPUT)) !=
+                        (ssize_t)strlen(TEMPLATE_INPUT)
                 ? -errno
                 : 0;
     close_fd(in[1]);
-    *ret = (struct ends){.input = in[0], .output = out[1], .printed = out[0]};
+    *ret = (struct template_ends){.input = in[0], .output = out[1], .printed = out[0]};
     if (r < 0)
         close_ends(ret);
     return r;
@@ -433,7 +331,7 @@ static int open_ends(struct ends *ret)
 int template_make(struct template *template, const struct template_parts *parts,
                   char why[LINK_WHY_SIZE])
 {
-    struct ends ends;
+    struct template_ends ends;
     int error = EINVAL;
     assert(template->pid == 0);
     int r = open_ends(&ends);
@@ -445,7 +343,7 @@ int template_make(struct template *template, const struct template_parts *parts,
     if (pid < 0) {
         (void)complain(why, strerror(-pid));
         error = -pid;
-    } else if (prepare(template, parts, &ends, why)) {
+    } else if (prepare(template, parts, &ends, why, &error)) {
         error = has_room(template, parts, why) ? 0 : ENOSPC; /* there may be room another time */
     }
     close_ends(&ends);
@@ -486,10 +384,11 @@ static void await_start(int failure, struct lockdown_error *ret)
 }
 
 /* Has the template fork a job with these descriptors. Returns the pid or a negative errno. */
-static pid_t ask(struct template *template, const int fds[SENT_COUNT], int *ret_pidfd)
+static pid_t ask(struct template *template, const int fds[SENT_COUNT], bool is_second,
+                 int *ret_pidfd)
 {
     int32_t pid = 0;
-    if (!send_fds(template->link, fds) || !hear(template, ANSWER_MS, &pid, sizeof(pid)))
+    if (!send_fds(template->link, fds, is_second) || !hear(template, ANSWER_MS, &pid, sizeof(pid)))
         return -EPIPE;
     if (pid < 0)
         return -EAGAIN; /* for whatever reason */
@@ -511,10 +410,10 @@ static int let_go(int gate, int cgroup, pid_t pid)
 
 /* Has the template fork a job, and lets it go on if it waits at a gate. FDS are borrowed, GATE (-1:
  * none) is not. */
-static pid_t fork_job(struct template *template, const int fds[SENT_COUNT], int gate, int cgroup,
-                      int *ret_pidfd, struct lockdown_error *ret_error)
+static pid_t fork_job(struct template *template, const int fds[SENT_COUNT], bool is_second,
+                      int gate, int cgroup, int *ret_pidfd, struct lockdown_error *ret_error)
 {
-    pid_t pid = ask(template, fds, ret_pidfd);
+    pid_t pid = ask(template, fds, is_second, ret_pidfd);
     if (pid < 0 || gate < 0) {
         close_fd(gate);
         return pid;
@@ -525,13 +424,16 @@ static pid_t fork_job(struct template *template, const int fds[SENT_COUNT], int 
     return pid;
 }
 
-pid_t template_fork(struct template *template, const struct lockdown *lockdown, int cgroup,
-                    int *ret_pidfd, struct lockdown_error *ret_error)
+pid_t template_fork(struct template *template, const struct enclosure *enclosure,
+                    const struct lockdown *lockdown, int cgroup, bool is_second, int *ret_pidfd,
+                    struct start_status *status)
 {
+    bool is_pair = lockdown->fd_count > LINK_STANDARD_FDS;
     int failure[2] = {-1, -1}, gate[2] = {-1, -1};
-    *ret_error = (struct lockdown_error){0};
-    if (pipe2(failure, O_CLOEXEC) < 0)
-        return -errno;
+    *status = (struct start_status){.error = {LINK_STAGE_NONE, 0}, .warm = 1};
+    int r = lockdown_give_pipes(lockdown);
+    if (r < 0 || pipe2(failure, O_CLOEXEC) < 0)
+        return r < 0 ? r : -errno;
     _cleanup_close_ int told = failure[0];
     pid_t pid = cgroup >= 0 && pipe2(gate, O_CLOEXEC) < 0 ? -errno : 0;
     const int fds[SENT_COUNT] = {
@@ -542,14 +444,19 @@ pid_t template_fork(struct template *template, const struct lockdown *lockdown, 
         [SENT_RULESET] = lockdown->ruleset,
         [SENT_STDIN] = lockdown->fds[STDIN_FILENO],
         [SENT_GATE] = gate[0],
+        [SENT_WIRE_READ] = is_pair ? lockdown->fds[LINK_PAIR_READ] : -1,
+        [SENT_WIRE_WRITE] = is_pair ? lockdown->fds[LINK_PAIR_WRITE] : -1,
     };
     if (pid == 0)
-        pid = fork_job(template, fds, gate[1], cgroup, ret_pidfd, ret_error);
+        pid = fork_job(template, fds, is_second, gate[1], cgroup, ret_pidfd, &status->error);
     close_fd(failure[1]);
     close_fd(gate[0]);
     if (pid < 0)
         template_dismiss(template);
-    else if (ret_error->stage == LINK_STAGE_NONE)
-        await_start(told, ret_error);
+    /* A job that it had forked would be a child of this process, dead or alive. */
+    if (pid == -EPIPE && inspect_processes(enclosure->view.proc) == 1)
+        pid = -EAGAIN;
+    if (pid > 0 && status->error.stage == LINK_STAGE_NONE)
+        await_start(told, &status->error);
     return pid;
 }

@@ -21,16 +21,16 @@
  * signals to so low a pid (shield.h). The filter of all jobs refuses to change the limits of such a
  * process.
  *
+ * A class of pairs (link.h) has its template in the twin, which is the jail of its candidates; what
+ * follows about jails holds for the twin then, and its jail ends the twin instead.
+ *
  * A jail has at most one template, and no twin beside it. Before any job that is of another class,
  * or of none, the template ends: no process of a class lives while a job of anybody else runs.
  *
  * If the jail cannot make a template, the job runs without one, and the jail says why. */
 
-#include "enclosure.h"
-#include "lockdown.h"
-#include "start.h"
+#include "template_parts.h"
 #include "tree_time.h"
-#include "work.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -49,18 +49,6 @@ struct template
         .pidfd = -1, .link = -1, \
     }
 
-/* What a template is made of; all borrowed. */
-struct template_parts {
-    const struct enclosure *enclosure;
-    const struct start *start;       /* with an interpreter */
-    const struct lockdown *lockdown; /* of a job of the class, but for its descriptors */
-    char *const *class_parts;        /* its key and what to load, as link.h says */
-    const struct work *work;         /* which is empty */
-    uint64_t memory_bytes;           /* memory that all its processes may take while it loads */
-    uint64_t bytes_max;              /* and that it may keep */
-    unsigned load_ms;                /* time that it has to load everything */
-};
-
 /* Whether jails of ENCLOSURE can have templates; otherwise says in WHY what is missing. */
 bool template_is_possible(const struct enclosure *enclosure, char why[LINK_WHY_SIZE]);
 
@@ -74,17 +62,25 @@ int template_make(struct template *template, const struct template_parts *parts,
                   char why[LINK_WHY_SIZE]);
 
 /* Starts the job that LOCKDOWN describes as a fork of the template, in the cgroup CGROUP unless
- * that is -1, and waits until it runs or has failed to start, which *ret_error tells. Returns the
+ * that is -1; of a pair the second program, if it IS_SECOND. Waits until it runs or has failed to
+ * start, which *STATUS tells. Returns the
  * pid and stores a pidfd that the caller owns, or returns a negative errno; then the template may
  * have ended, and something that it has started may be left. But after -EAGAIN nothing is left, nor
  * the template, which could not fork. */
-pid_t template_fork(struct template *template, const struct lockdown *lockdown, int cgroup,
-                    int *ret_pidfd, struct lockdown_error *ret_error);
+pid_t template_fork(struct template *template, const struct enclosure *enclosure,
+                    const struct lockdown *lockdown, int cgroup, bool is_second, int *ret_pidfd,
+                    struct start_status *status);
+
+/* How the job REQUEST, in the work directory CWD, is confined as far as all jobs of its class are:
+ * the class's key stands for that. PROCESSES of the jail's identity live beside its jobs. The
+ * caller adds the program. */
+struct lockdown template_lockdown(const struct enclosure *enclosure, const struct rlimit *ceilings,
+                                  const struct link_job *request, int cwd, unsigned processes);
 
 /* What of the jail's children is the template and no part of a job. */
 static inline struct tree_time_except template_except(const struct template *template)
 {
-    return (struct tree_time_except){template->pid, 0};
+    return (struct tree_time_except){.pid = template->pid};
 }
 
 /* How many sockets of the jail's network namespace are the link to it. */

@@ -88,7 +88,7 @@ static bool is_in_parent(const struct tree_memory *tree, long thread, char statu
     char of_parent[STATUS_MAX];
     const char *line = strstr(status, name);
     long parent = line ? strtol(line + strlen(name), NULL, 10) : 0;
-    if (parent <= 1 || parent == tree->twin)
+    if (parent <= 1 || parent == tree->twin || parent == tree->inner)
         return false;
     parent = read_living(tree->proc, parent, of_parent);
     /* Memory that a thread has after the comparison, it had before. */
@@ -121,7 +121,7 @@ static int compare(const struct tree_memory *tree, count_memory of, uint64_t mos
     errno = 0;
     for (const struct dirent *entry; dir && (entry = readdir(dir)); errno = 0) {
         long pid = strtol(entry->d_name, NULL, 10);
-        if (pid <= 1 || pid == tree->twin)
+        if (pid <= 1 || pid == tree->twin || pid == tree->inner)
             continue;
         long thread = read_living(proc, pid, status);
         if (thread == 0 || !of(tree, thread, status, &bytes))

@@ -12,6 +12,7 @@
 struct tree_memory {
     int proc;      /* a /proc of the jail's pid namespace that hides none */
     pid_t twin;    /* not counted either; 0: none */
+    pid_t inner;   /* likewise: a template in the twin */
     uint64_t pass; /* see pass.h */
     bool (*is_same)(pid_t one, pid_t other, uint64_t pass); /* same_memory(), but in tests */
 };

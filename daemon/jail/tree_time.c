@@ -214,7 +214,7 @@ int tree_time_read(int proc, struct tree_time_except except, struct tree_time *r
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_ours && processes[i].pid == except.pid)
             time.run_ns += processes[i].dead_ns - MIN(processes[i].dead_ns, except.earlier_ns);
-        else if (processes[i].is_ours)
+        else if (processes[i].is_ours && processes[i].pid != except.inner)
             add_threads(dirfd(dir), &processes[i], usual, &threads, &time);
     *ret = time;
     return 0;

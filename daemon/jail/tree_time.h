@@ -28,6 +28,7 @@ struct tree_time {
 struct tree_time_except {
     pid_t pid;           /* 0: there is none */
     uint64_t earlier_ns; /* CPU time of those children */
+    pid_t inner;         /* a child of it that belongs to no job either; 0: there is none */
 };
 
 /* Sums up all descendants of this process but EXCEPT, whatever session they have moved to, from

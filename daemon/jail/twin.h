@@ -17,43 +17,42 @@
  * the jail tells the twin to stop; the twin kills whatever is left of the candidate's process tree,
  * and answers with what it used.
  *
+ * If the job is of a class (link.h), the twin has a template (template.h), of which each candidate
+ * is a fork, and the second program, too. Such a twin serves that class alone: the jail ends it
+ * before any other job.
+ *
  * The candidate of a joined pair has the wire for its stdin and stdout, and is never replaced.
  *
  * A twin that does not answer, and one that has died, is not trusted with another candidate: the
  * jail says `leftover` and makes way for a new one. */
 
 #include "children.h"
-#include "enclosure.h"
-#include "start.h"
 #include "tree_time.h"
+#include "twin_parts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct twin {
-    pid_t pid;               /* 0: there is none */
-    int pidfd;               /* of it; -1: none */
-    int link;                /* to it; -1: none */
-    bool is_on;              /* it has a candidate */
-    bool is_apart;           /* its candidates are those of joined pairs */
-    bool is_second;          /* it has told that the second program of the pair starts */
-    uint64_t first_delay_ns; /* how long the first one was runnable without a CPU */
-    uint64_t used_us;        /* CPU time of its candidates so far */
+    pid_t pid;                     /* 0: there is none */
+    int pidfd;                     /* of it; -1: none */
+    int link;                      /* to it; -1: none */
+    bool is_on;                    /* it has a candidate */
+    bool is_apart;                 /* its candidates are those of joined pairs */
+    bool is_second;                /* it has told that the second program of the pair starts */
+    uint64_t first_delay_ns;       /* how long the first one was runnable without a CPU */
+    uint64_t used_us;              /* CPU time of its candidates so far */
+    char key[LINK_CLASS_KEY_SIZE]; /* of the class that it has a template of; empty: none */
+    pid_t template;                /* that, as the jail sees it; 0: none */
+    struct link_loaded loaded;     /* what that has loaded; and once a candidate has ended, with
+                                      what that one ran, or why without */
 };
 
 #define TWIN_NULL                \
     {                            \
         .pidfd = -1, .link = -1, \
     }
-
-/* What a twin is a copy of; all borrowed from the jail. In the twin they are the twin's own. */
-struct twin_parts {
-    struct enclosure *enclosure;
-    struct start *start;
-    const struct rlimit *ceilings;
-    char *strings; /* LINK_STRINGS_MAX bytes */
-};
 
 /* The judge's descriptors of a pair, owned; and of a joined one the candidate's ends of the wire.
  */
@@ -86,6 +85,15 @@ unsigned twin_sockets(const struct twin *twin);
  * negative errno. */
 int twin_make(struct twin *twin, const struct twin_parts *parts, bool is_apart,
               const int fds[LINK_JOB_FDS]);
+
+/* Whether the twin has a template of the class KEY, and lives. */
+bool twin_is_of(const struct twin *twin, const char *key);
+
+/* Has the twin, which must have none, make the template of the job's class, whose key is KEY, in
+ * the work directory that work_begin() prepared; PROC is that of the jail. Stores in *RET what it
+ * has loaded, or why there is none; then the twin is gone. */
+void twin_load(struct twin *twin, const struct link_job *request, const char *strings,
+               const int fds[LINK_JOB_FDS], const char *key, int proc, struct link_loaded *ret);
 
 /* Has the twin start the candidate of the job REQUEST with STRINGS and FDS, in the working
  * directory that work_begin() prepared. On failure a negative errno, and no candidate runs. */

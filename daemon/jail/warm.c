@@ -62,6 +62,7 @@ struct warm {
     bool is_pair;             /* in a fork: it runs a program of a pair */
     PyObject *code, *path;    /* in a template: the script of its class */
     const char *name;         /* and of the process that runs it */
+    const char *role; /* or the program of a pair that its jobs are; NULL: they are scripts */
     struct large large;
 };
 
@@ -511,14 +512,45 @@ static bool is_text(PyObject *path)
     return file != NULL;
 }
 
-static void load_of_class(char *const *argv, char *const *envp, char *const *parts,
+/* Says why nothing was loaded: FOUND, if that is a text. */
+static void refuse_found(PyObject *found, struct link_loaded *ret)
+{
+    const char *why = found && PyUnicode_Check(found) ? PyUnicode_AsUTF8(found) : NULL;
+    refuse(ret, found && !why ? "its reason cannot be printed" : why);
+}
+
+/* Loads PARTS for programs of a pair, which find them when they import them. */
+static void load_of_pair(char *const *argv, char *const *parts, struct link_loaded *ret)
+{
+    struct warm *w = warm();
+    PyObject *function = PyDict_GetItemString(w->names, "load_pair"), *list = list_of(parts);
+    w->name = name_of(argv);
+    w->role = argv[w->argc + 2];
+    PyObject *found =
+        function && list ? PyObject_CallFunctionObjArgs(function, w->begin, list, NULL) : NULL;
+    Py_XDECREF(list);
+    PyErr_Clear();
+    if (!found || !PyBytes_Check(found)) {
+        refuse_found(found, ret);
+        return;
+    }
+    (void)snprintf(ret->digest, sizeof(ret->digest), "%s", PyBytes_AS_STRING(found));
+    Py_XDECREF(call("settle", NULL));
+    pack_memory();
+}
+
+static void load_of_class(char *const *argv, char *const *envp, char *const *parts, bool is_pair,
                           struct link_loaded *ret)
 {
     struct warm *w = warm();
     char path[PATH_MAX];
     PyOS_AfterFork_Child();
-    if (!takes(argv, envp, false)) {
+    if (!takes(argv, envp, is_pair)) {
         refuse(ret, "its jobs would not run in the interpreter that waits");
+        return;
+    }
+    if (is_pair) {
+        load_of_pair(argv, parts, ret);
         return;
     }
     w->name = name_of(argv);
@@ -531,8 +563,7 @@ static void load_of_class(char *const *argv, char *const *envp, char *const *par
     }
     PyObject *found = load_parts(parts);
     if (!keep_found(found, ret)) {
-        const char *why = found && PyUnicode_Check(found) ? PyUnicode_AsUTF8(found) : NULL;
-        refuse(ret, found && !why ? "its reason cannot be printed" : why);
+        refuse_found(found, ret);
         return;
     }
     script_renew_filters();
@@ -542,11 +573,13 @@ static void load_of_class(char *const *argv, char *const *envp, char *const *par
     pack_memory();
 }
 
-__attribute__((noreturn)) static void run_of_class(void)
+__attribute__((noreturn)) static void run_of_class(bool is_second)
 {
     struct warm *w = warm();
     PyOS_AfterFork_Child();
     (void)prctl(PR_SET_NAME, w->name);
+    if (w->role)
+        run_pair(is_second ? LINK_PAIR_SECOND : w->role);
     Py_XDECREF(call("renew_seeds", NULL));
     script_run_code(w->code, w->path);
 }

@@ -3,6 +3,7 @@
 #include "checker_code.h"
 #include "code_exec_report.h"
 #include "outcome.h"
+#include "warm_class.h"
 
 #include "daemon/jail/link.h"
 #include "proto/extraction.h"
@@ -17,6 +18,7 @@
 void code_exec_plan_deinit(struct code_exec_plan *plan)
 {
     bytes_deinit(&plan->input);
+    code_exec_class_deinit(&plan->of_class);
     *plan = (struct code_exec_plan)CODE_EXEC_PLAN_NULL;
 }
 
@@ -142,7 +144,8 @@ int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
         .free_output = job->code_exec.transcript ? CODE_EXEC_TRANSCRIPT_MAX : 0,
         .input = &plan->input,
     };
-    return 0;
+    return code_exec_class_init(&plan->of_class, &job->code_exec, &plan->launch,
+                                &plan->launch.of_class);
 }
 
 /* --- the kind ----------------------------------------------------------------------------- */
@@ -150,6 +153,12 @@ int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
 static const char *label(const struct job_spec *spec)
 {
     return spec->code_exec.entry_point ? spec->code_exec.entry_point : "python code";
+}
+
+/* The same for all jobs whose modules a slot may have loaded. */
+static uint64_t affinity(const struct job_spec *spec)
+{
+    return code_exec_class_affinity(&spec->code_exec);
 }
 
 static void free_parts(void *parts)
@@ -201,6 +210,8 @@ static int judge(const struct kind_run *run, struct judgement *ret)
         outcome_drop_stderr(run->outcome);
     ret->verdict = report.verdict;
     const struct code_exec_spec *spec = &run->spec->code_exec;
+    if (spec->warm_module_count > 0)
+        warm_class_tell(run->result, ret);
     ret->mode = spec->is_replay ? "replay" : spec->shared ? "shared" : "isolated";
     ret->assertions = TAKE_PTR(report.assertions);
     if (ret->score.passed)
@@ -214,6 +225,7 @@ extern const struct kind_ops code_exec_ops;
 const struct kind_ops code_exec_ops = {
     .tells_interpreter = true,
     .label = label,
+    .affinity = affinity,
     .plan = plan_job,
     .drop_input = drop_input,
     .judge = judge,

@@ -3,12 +3,14 @@
 /* Plans a code_exec job: the slot runs the checker (daemon/checker/judge.py) with the job as its
  * input, and the code apart from it (daemon/checker/candidate.py). */
 
+#include "code_exec_class.h"
 #include "kind.h"
 
 struct code_exec_plan {
     struct launch launch; /* points into the plan and the host */
     const char *argv[7], *candidate[7];
     struct bytes input; /* owned */
+    struct code_exec_class of_class;
 };
 
 #define CODE_EXEC_PLAN_NULL \

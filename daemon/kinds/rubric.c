@@ -4,6 +4,7 @@
 #include "outcome.h"
 #include "rubric_files.h"
 #include "score.h"
+#include "warm_class.h"
 
 #include "daemon/jail/view.h"
 
@@ -38,11 +39,7 @@ static uint64_t affinity(const struct job_spec *spec)
     if (spec->rubric.cold)
         return 0;
     const char *const of[] = {spec->rubric.bench_root, spec->rubric.task_class};
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-    for (size_t i = 0; i < ARRAY_SIZE(of); i++)
-        for (const char *at = of[i] ? of[i] : ""; *at; at++)
-            hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
-    return hash | 1;
+    return warm_class_affinity(of, ARRAY_SIZE(of));
 }
 
 static bool is_run(const struct job_spec *spec)
@@ -132,12 +129,8 @@ static int judge(const struct kind_run *run, struct judgement *ret)
         ret->rubric_digest = kept->digest.hex;
     else if (*kept->digest.why)
         ret->no_rubric_digest = kept->digest.why;
-    if (kept->task_class && kept->task_class->warm) {
-        bool is_loaded = run->result->of_class.error == 0 && *run->result->of_class.digest;
-        ret->warm_class = is_loaded ? run->result->of_class.digest : NULL;
-        const char *why = run->result->of_class.why;
-        ret->no_warm_class = is_loaded ? NULL : *why ? why : "its jail does not tell";
-    }
+    if (kept->task_class && kept->task_class->warm)
+        warm_class_tell(run->result, ret);
     int r = score_rubric(&input, &ret->score, &accepted);
     if (r == 0 && accepted)
         outcome_drop_stderr(run->outcome);

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "rubric_class.h"
+#include "warm_class.h"
 
 #include "proto/fields.h"
+#include "proto/python.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <sha2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Of the name of a module, with its dots. */
-#define MODULE_NAME_MAX 200
 
 struct rubric_class *rubric_class_free(struct rubric_class *class)
 {
@@ -27,20 +24,6 @@ static void rubric_class_free_pointer(struct rubric_class **class)
     *class = rubric_class_free(*class);
 }
 
-/* Whether NAME consists of identifiers with dots between them. */
-static bool is_module_name(const char *name)
-{
-    bool begins = true;
-    size_t n = strlen(name);
-    for (const char *at = name; *at; at++) {
-        bool is_letter = isascii((unsigned char)*at) && (isalpha((unsigned char)*at) || *at == '_');
-        if (*at == '.' ? begins : !is_letter && (begins || !isdigit((unsigned char)*at)))
-            return false;
-        begins = *at == '.';
-    }
-    return !begins && n <= MODULE_NAME_MAX;
-}
-
 /* Adds the names in LIST (NULL: none), each behind LETTER. */
 static int add_list(struct rubric_class *class, const json_t *list, const char *path, char letter,
                     struct fault *fault)
@@ -51,7 +34,7 @@ static int add_list(struct rubric_class *class, const json_t *list, const char *
         int r = field_text_at(list, i, path, where, &name, fault);
         if (r < 0)
             return r;
-        if (!is_module_name(name)) {
+        if (!python_is_module_name(name)) {
             fault_set(fault, "%s: not the name of a module", where);
             return -EINVAL;
         }
@@ -92,43 +75,23 @@ int rubric_class_decode(const json_t *value, struct rubric_class **ret, struct f
 
 /* --- the key ------------------------------------------------------------------------------- */
 
-static void add_text(SHA2_CTX *context, const char *text)
-{
-    SHA256Update(context, (const uint8_t *)text, strlen(text) + 1);
-}
-
-static void add_number(SHA2_CTX *context, uint64_t number)
-{
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%" PRIu64, number);
-    add_text(context, text);
-}
-
-/* Whether the daemon alone enforces the limit, so that a process does not get it at its start. */
-static bool is_of_daemon(enum limit limit)
-{
-    return limit == LIMIT_WALL_CLOCK || limit == LIMIT_OUTPUT;
-}
-
 void rubric_class_list(const struct rubric_class *class, const struct rubric_digest *digest,
                        const struct launch *launch, struct rubric_class_list *list)
 {
     SHA2_CTX context;
     SHA256Init(&context);
-    add_text(&context, digest->hex);
+    warm_class_add_text(&context, digest->hex);
     /* Files may have been others in between, while a template loaded them. */
-    add_number(&context, (uint64_t)digest->changed_ns);
-    add_text(&context, launch->bench.path);
-    add_number(&context, launch->bench.device);
-    add_number(&context, launch->bench.inode);
+    warm_class_add_number(&context, (uint64_t)digest->changed_ns);
+    warm_class_add_text(&context, launch->bench.path);
+    warm_class_add_number(&context, launch->bench.device);
+    warm_class_add_number(&context, launch->bench.inode);
     for (const char *const *argument = launch->argv; *argument; argument++)
-        add_text(&context, *argument);
-    for (unsigned i = 0; i < LIMIT_COUNT; i++)
-        if (!is_of_daemon((enum limit)i))
-            add_number(&context, launch->limits.of[i]);
+        warm_class_add_text(&context, *argument);
+    warm_class_add_limits(&context, &launch->limits);
     list->parts[0] = list->key;
     for (size_t i = 0; i < class->count; i++) {
-        add_text(&context, class->parts[i]);
+        warm_class_add_text(&context, class->parts[i]);
         list->parts[1 + i] = class->parts[i];
     }
     list->parts[1 + class->count] = NULL;

@@ -2,6 +2,7 @@
 #include "requests.h"
 #include "dispatch.h"
 #include "gateways.h"
+#include "parked.h"
 #include "reload.h"
 #include "rubrics.h"
 #include "sessions.h"
@@ -114,7 +115,7 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     struct fault fault = FAULT_NULL;
     struct session *session = NULL;
     bool refuses = refuses_job(supervisor, conn, request->job, size);
-    int settled = refuses ? 1 : requests_settle(conn, request->job, settings, &fault);
+    int settled = refuses ? 1 : parked_settle(conn, request->job, settings, &fault);
     if (refuses) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
@@ -164,7 +165,7 @@ void requests_refuse_queued(struct supervisor *supervisor, bool spares, enum err
             dispatch_answer_error(supervisor, job, code, message);
         }
     }
-    requests_resume(supervisor);
+    parked_resume(supervisor);
 }
 
 /* --- put ----------------------------------------------------------------------------------- */

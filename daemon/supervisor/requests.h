@@ -11,17 +11,6 @@ extern const struct conn_ops requests_conn_ops;
 /* Serves a client that has connected on FD (taken), or refuses one too many. */
 void requests_accept(int fd, void *userdata);
 
-/* Asks what the job of CONN has to be found out of the host, as the `settle` of kind_ops. */
-int requests_settle(const struct conn *conn, const struct job_spec *spec,
-                    const struct settings *settings, struct fault *fault);
-
-/* Has requests_resume() look at once whether what requests wait for has been found out. */
-void requests_look_again(struct supervisor *supervisor);
-
-/* Unparks connections for whose job the queue has room, oldest first. Where jobs are refused it
- * unparks all of them. */
-void requests_resume(struct supervisor *supervisor);
-
 /* Answers every queued job with an error. A parked job goes the same way, by the queue or at once.
  * A drain SPARES the commands of sessions, and the jobs that wait for their next turn: these have
  * the grace period. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rubrics.h"
-#include "requests.h"
+#include "parked.h"
 #include "state.h"
 
 #include "daemon/base/events.h"
@@ -31,7 +31,7 @@ static void on_due(evutil_socket_t fd, short what, void *userdata)
     supervisor->read_rubrics_at_once = false;
     int64_t wait_ms = digests_work(supervisor->digests, PORTION, &is_ready);
     if (is_ready)
-        requests_look_again(supervisor);
+        parked_look_again(supervisor);
     if (wait_ms >= 0)
         wait_for(supervisor, wait_ms);
 }

@@ -29,7 +29,7 @@ enum phase {
     PHASE_STOPPING, /* no job is left; jails and connections end, then the event loop does */
 };
 
-/* A round of looks at what requests wait for (requests_resume()). */
+/* A round of looks at what requests wait for (parked_resume()). */
 struct looks_round {
     uint64_t number;
     uint64_t began_ns; /* 0: none was taken */

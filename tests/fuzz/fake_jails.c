@@ -162,7 +162,7 @@ static void write_output(const struct fake_job *job, const char *text, size_t n)
 static void lie(struct fake_jail *jail, uint8_t amount)
 {
     struct link_notice notice = {
-        .type = amount % (LINK_SECOND + 1),
+        .type = amount % (LINK_LOADED + 1),
         .job_no = jail->job_count > 0 ? jail->jobs[0].number + amount / 128 : amount,
         .started_ns = UINT64_MAX,
         .ended_ns = amount,

@@ -148,7 +148,7 @@ static void check_notice(const struct wire *wire)
     CHECK(r == 1 || r == 0 || r == -EPROTO);
     if (r != 1)
         return;
-    CHECK(notice.type <= LINK_SECOND);
+    CHECK(notice.type <= LINK_LOADED);
     CHECK(pidfd >= 0
               ? is_descriptor(pidfd) && (notice.type == LINK_STARTED || notice.type == LINK_ENDED)
               : notice.type != LINK_STARTED);

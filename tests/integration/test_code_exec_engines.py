@@ -6,6 +6,7 @@ not run in the process of the tests. Each attack here sets a variable there, and
 import importlib.util
 import textwrap
 
+import conftest
 import pytest
 from code_exec_jobs import assert_passed, assert_verdict, details, judge
 
@@ -20,6 +21,14 @@ DEED = 'setattr(__import__("sys"), "forged", 1)'
 @pytest.fixture(name="daemon")
 def share_daemon(lend):
     return lend()
+
+
+@pytest.fixture(name="client", params=[[], ["numpy", "pandas"]], ids=["as ever", "modules ahead"])
+def share_client(request, daemon, monkeypatch):
+    """The engines are the same where the code's process has the libraries loaded ahead."""
+    monkeypatch.setattr(conftest, "WARM_MODULES", request.param)
+    with daemon.connect() as client:
+        yield client
 
 
 def need_packages(text):

@@ -177,7 +177,8 @@ static void test_hello(void **state)
         expect(&payload, "{'type':'hello','software':'rubricd','version':'0.1.0','protocol':1,"
                          "'limits':{'max_frame':16777216,'slots':2},"
                          "'isolation':{'class':'subprocess','layers':['env'],'digest':'00'},"
-                         "'interpreter':{'path':'/usr/bin/python3','version':'3'}}");
+                         "'interpreter':{'path':'/usr/bin/python3','version':'3'},"
+                         "'warm_modules':true}");
     }
     assert_int_equal(limits->refcount, 1);
     assert_int_equal(isolation->refcount, 1);

@@ -549,7 +549,7 @@ static void refuse_report(const struct fixture *f, int expected)
 static void test_report_round_trip(void **state)
 {
     static const uint32_t types[] = {LINK_READY,    LINK_FAILED, LINK_ENDED,
-                                     LINK_RETURNED, LINK_TIMES,  LINK_SECOND};
+                                     LINK_RETURNED, LINK_TIMES,  LINK_SECOND, LINK_LOADED};
     const struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         struct link_notice notice = make_report(types[i]), received;
@@ -583,7 +583,7 @@ static void test_report_with_a_pidfd(void **state)
 static void test_report_with_a_wrong_number_of_descriptors(void **state)
 {
     const struct fixture *f = *state;
-    for (uint32_t type = LINK_READY; type <= LINK_SECOND; type++) {
+    for (uint32_t type = LINK_READY; type <= LINK_LOADED; type++) {
         struct link_notice notice = make_report(type);
         for (size_t count = 0; count <= FDS_MAX; count++) {
             if (count == (type == LINK_STARTED) || (type == LINK_ENDED && count == 1))
@@ -596,7 +596,7 @@ static void test_report_with_a_wrong_number_of_descriptors(void **state)
 
 static void test_report_of_an_unknown_type(void **state)
 {
-    static const uint32_t types[] = {LINK_SECOND + 1, 8, 255, 1u << 31, UINT32_MAX};
+    static const uint32_t types[] = {LINK_LOADED + 1, 9, 255, 1u << 31, UINT32_MAX};
     const struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         struct link_notice notice = make_report(types[i]);
@@ -695,7 +695,7 @@ static size_t make_noise(uint64_t *random, enum kind kind, char *packet, size_t 
     size_t n = 1 + noise(random) % size;
     for (size_t i = 0; i < size; i++)
         packet[i] = (char)(noise(random) % 4 ? 0 : noise(random));
-    packet[0] = (char)(noise(random) % (LINK_SECOND + 2));
+    packet[0] = (char)(noise(random) % (LINK_LOADED + 2));
     if (kind == AS_JOB && noise(random) % 2) {
         memcpy(&job, packet, sizeof(job));
         job.fd_mask = noise(random) % (2 * EVERYTHING) | (noise(random) % 2 ? STANDARD : 0);

@@ -58,7 +58,7 @@ static int tear_down(void **state)
 
 static int take(const struct fixture *f, struct looks *looks)
 {
-    return looks_take(looks, &f->work, f->proc, (struct tree_time_except){0, 0}, NULL, 0);
+    return looks_take(looks, &f->work, f->proc, (struct tree_time_except){.pid = 0}, NULL, 0);
 }
 
 /* The next look, at once. */

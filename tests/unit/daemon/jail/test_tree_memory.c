@@ -95,7 +95,8 @@ static bool is_same(pid_t one, pid_t other, uint64_t pass)
 
 static int exceeds(const struct fixture *f, uint64_t bytes, struct pollfd *until)
 {
-    const struct tree_memory tree = {f->proc, TWIN, PASS, is_same};
+    const struct tree_memory tree = {
+        .proc = f->proc, .twin = TWIN, .pass = PASS, .is_same = is_same};
     return tree_memory_exceeds(&tree, bytes, until, until ? 1 : 0);
 }
 

@@ -160,7 +160,7 @@ static void test_strangers(void **state)
 /* A child that has ended and was waited for: its CPU time is known. */
 static int read_after_an_end(void)
 {
-    struct tree_time time = {0}, of_excepted = {0}, late = {0}, none = {0};
+    struct tree_time time = {0}, of_excepted = {0}, late = {0}, none = {0}, inner = {.run_ns = 1};
     int ready[2];
     char byte;
     CHECK(pipe(ready) == 0);
@@ -180,11 +180,16 @@ static int read_after_an_end(void)
     CHECK(read(ready[0], &byte, 1) == 1);
     CHECK(tree_time_read(-1, NOBODY, &time) == 0);
     /* The same where that child is no part of the job, and had waited for others before. */
-    CHECK(tree_time_read(-1, (struct tree_time_except){pid, 0}, &of_excepted) == 0);
-    CHECK(tree_time_read(-1, (struct tree_time_except){pid, 50 * NS_PER_MS}, &late) == 0);
-    CHECK(tree_time_read(-1, (struct tree_time_except){pid, 60 * NS_PER_S}, &none) == 0);
+    CHECK(tree_time_read(-1, (struct tree_time_except){.pid = pid, .earlier_ns = 0},
+                         &of_excepted) == 0);
+    CHECK(tree_time_read(-1, (struct tree_time_except){.pid = pid, .earlier_ns = 50 * NS_PER_MS},
+                         &late) == 0);
+    CHECK(tree_time_read(-1, (struct tree_time_except){.pid = pid, .earlier_ns = 60 * NS_PER_S},
+                         &none) == 0);
+    CHECK(tree_time_read(-1, (struct tree_time_except){.inner = pid}, &inner) == 0);
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
+    CHECK(inner.run_ns == 0 && inner.tasks == time.tasks);
     CHECK(time.run_ns >= 80 * NS_PER_MS);
     CHECK(of_excepted.run_ns >= 80 * NS_PER_MS && of_excepted.run_ns <= time.run_ns);
     CHECK(late.run_ns == of_excepted.run_ns - 50 * NS_PER_MS && none.run_ns == 0);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a request waits for before it can be admitted, and the passes through those that wait. */
-#include "requests.h"
-#include "state.h"
+#include "parked.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/kinds/kind.h"
@@ -13,8 +11,8 @@
 /* When it looks again, if none of those that it has looked at could go on. */
 static const struct timeval later = {.tv_usec = 100000};
 
-int requests_settle(const struct conn *conn, const struct job_spec *spec,
-                    const struct settings *settings, struct fault *fault)
+int parked_settle(const struct conn *conn, const struct job_spec *spec,
+                  const struct settings *settings, struct fault *fault)
 {
     const struct kind_ops *kind = kind_ops_get(spec->kind);
     return kind->settle ? kind->settle(spec, &settings->kind_host, conn->user, fault) : 1;
@@ -33,10 +31,10 @@ static void on_look_again(evutil_socket_t fd, short what, void *userdata)
     struct supervisor *supervisor = userdata;
     (void)fd;
     (void)what;
-    requests_look_again(supervisor);
+    parked_look_again(supervisor);
 }
 
-void requests_look_again(struct supervisor *supervisor)
+void parked_look_again(struct supervisor *supervisor)
 {
     supervisor->looks = (struct looks_round){.number = supervisor->looks.number + 1};
     event_active(supervisor->turn, 0, 0);
@@ -72,7 +70,7 @@ static bool is_settled(struct supervisor *supervisor, struct conn *conn, struct 
         pass->has_skipped = true;
         return false;
     }
-    return requests_settle(conn, parked->request.job, parked->settings, NULL) != 0;
+    return parked_settle(conn, parked->request.job, parked->settings, NULL) != 0;
 }
 
 /* Whether the request with which CONN waits can go on. */
@@ -89,7 +87,7 @@ static bool may_go_on(struct supervisor *supervisor, struct conn *conn, struct p
     return room == QUEUE_ROOM && is_settled(supervisor, conn, pass);
 }
 
-void requests_resume(struct supervisor *supervisor)
+void parked_resume(struct supervisor *supervisor)
 {
     const struct conn_list *parked = &supervisor->conn_env.parked;
     struct conn *conn = TAILQ_FIRST(parked), *next;
