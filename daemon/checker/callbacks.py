@@ -43,13 +43,8 @@ OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "w
                "children", "planted", "unrepeatable", "plain_methods", "unittests", "class_names", "rehearsal", "floor", "rests",
                "instance_dict", "alarms", "signatures", "operators", "addresses", "tasks", "endings", "unheard",
                "walks", "outline", "garbage", "bodies", "own_builtins", "reports", "unasked", "enumerations", "metaclasses",
-<<<<<<< HEAD
-               "copies", "queries", "makers", "channels", "captures",
+               "copies", "queries", "makers", "channels", "captures", "hearing", "hidden",
                "lookups")  # fmt: skip
-=======
-               "copies", "queries", "makers", "channels",
-               "lookups", "hearing", "hidden")  # fmt: skip
->>>>>>> 52cc3a0df9562c4bd1d4a0e56be0042052eac73b
 SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",
          "__dataclass_params__", "_field_type")  # fmt: skip
 

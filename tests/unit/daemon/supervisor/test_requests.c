@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the order in which parked connections resume. */
+#include "daemon/supervisor/parked.h"
 #include "daemon/supervisor/requests.h"
 #include "tests/unit/connections.h"
 
