@@ -22,7 +22,7 @@ size_t job_files_size(const struct sandbox_file *files, size_t count)
 {
     size_t size = 0;
     for (size_t i = 0; i < count; i++)
-        size += sizeof(files[i]) + strlen(files[i].name) + files[i].content.length;
+        size += sizeof(files[i]) + text_memory(files[i].name) + bytes_memory(&files[i].content);
     return size;
 }
 

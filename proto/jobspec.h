@@ -169,8 +169,8 @@ struct program_test {
         output; /* what is expected; of a call: a value as JSON text. Data NULL: anything */
     struct bytes alternative; /* of a call: another value that is right. Data NULL: none */
     char *name;               /* NULL: none */
-    char **argv;              /* NULL-terminated arguments of the program; NULL: none */
-    uint64_t wall_clock;      /* milliseconds; 0: the job's */
+    char **argv;         /* NULL-terminated arguments of the program, one allocation; NULL: none */
+    uint64_t wall_clock; /* milliseconds; 0: the job's */
 };
 
 /* Tests, immutable and reference-counted: those that were put are shared by the jobs that use them

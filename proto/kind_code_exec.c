@@ -31,16 +31,15 @@ static void free_spec(struct job_spec *job)
 static size_t measure(const struct job_spec *job)
 {
     const struct code_exec_spec *spec = &job->code_exec;
-    size_t size = spec->text.length + spec->test.length + spec->prelude.length +
-                  spec->test_setup.length + spec->replay.length;
-    if (spec->entry_point)
-        size += strlen(spec->entry_point) + 1;
+    size_t size = bytes_memory(&spec->text) + bytes_memory(&spec->test) +
+                  bytes_memory(&spec->prelude) + bytes_memory(&spec->test_setup) +
+                  bytes_memory(&spec->replay) + text_memory(spec->entry_point);
     for (size_t i = 0; i < spec->name_count; i++)
-        size += sizeof(spec->names[i]) + strlen(spec->names[i]) + 1;
+        size += sizeof(spec->names[i]) + text_memory(spec->names[i]);
     for (size_t i = 0; i < spec->warm_module_count; i++)
-        size += sizeof(spec->warm_modules[i]) + strlen(spec->warm_modules[i]) + 1;
+        size += sizeof(spec->warm_modules[i]) + text_memory(spec->warm_modules[i]);
     for (size_t i = 0; i < spec->target_count; i++)
-        size += sizeof(spec->targets[i]) + spec->targets[i].length;
+        size += sizeof(spec->targets[i]) + bytes_memory(&spec->targets[i]);
     return size;
 }
 

@@ -34,33 +34,22 @@ static void free_spec(struct job_spec *job)
     free_helper(spec->interactor);
 }
 
-static size_t text_length(const char *text)
-{
-    return text ? strlen(text) + 1 : 0;
-}
-
 static size_t measure_helper(const struct program_helper *helper)
 {
-    return helper ? sizeof(*helper) + text_length(helper->language) + helper->code.length +
-                        job_files_size(helper->files, helper->file_count)
-                  : 0;
-}
-
-static size_t strings_length(char *const *strings)
-{
-    size_t length = 0;
-    for (char *const *item = strings; item && *item; item++)
-        length += strlen(*item) + 1;
-    return length;
+    return helper
+               ? sizeof(*helper) + ALLOCATION_OVERHEAD + text_memory(helper->language) +
+                     bytes_memory(&helper->code) + job_files_size(helper->files, helper->file_count)
+               : 0;
 }
 
 /* Tests that were put are counted where they are kept. */
 static size_t measure(const struct job_spec *job)
 {
     const struct program_spec *spec = &job->program;
-    size_t size = spec->text.length + spec->prelude.length + text_length(spec->language) +
-                  text_length(spec->compare) + text_length(spec->call) +
-                  strings_length(spec->collect) + job_files_size(spec->files, spec->file_count);
+    size_t size = bytes_memory(&spec->text) + bytes_memory(&spec->prelude) +
+                  text_memory(spec->language) + text_memory(spec->compare) +
+                  text_memory(spec->call) + texts_memory(spec->collect) +
+                  job_files_size(spec->files, spec->file_count);
     if (spec->tests && !*spec->digest)
         size += spec->tests->size;
     return size + measure_helper(spec->checker) + measure_helper(spec->interactor);
@@ -221,7 +210,7 @@ static int decode_collect(const json_t *array, struct program_spec *spec, struct
         return fault_set(fault,
                          "job.collect: a job with an interactor has no files that come back");
     int r = job_decode_collect(array, &spec->collect, fault);
-    size_t length = r < 0 ? 0 : strings_length(spec->collect);
+    size_t length = r < 0 ? 0 : texts_length(spec->collect);
     if (length > PROGRAM_COLLECT_STRINGS_MAX)
         return fault_set(fault, "job.collect: %zu bytes, more than %u", length,
                          PROGRAM_COLLECT_STRINGS_MAX);

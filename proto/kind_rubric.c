@@ -174,7 +174,9 @@ static int decode_rubric(const json_t *const values[], const struct request_poli
 static size_t measure(const struct job_spec *job)
 {
     const struct rubric_spec *spec = &job->rubric;
-    return spec->input.length + spec->sut_detail.length;
+    return bytes_memory(&spec->input) + bytes_memory(&spec->sut_detail) +
+           text_memory(spec->task_class) + text_memory(spec->bench_root) +
+           text_memory(spec->digest);
 }
 
 static void free_spec(struct job_spec *job)

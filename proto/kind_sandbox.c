@@ -46,24 +46,16 @@ static void free_spec(struct job_spec *job)
     job_files_free(spec->files, spec->file_count);
 }
 
-/* Returns the bytes of STRINGS, each with its NUL. */
-static size_t strings_length(char *const *strings)
-{
-    size_t length = 0;
-    for (char *const *item = strings; item && *item; item++)
-        length += strlen(*item) + 1;
-    return length;
-}
-
 static size_t measure(const struct job_spec *job)
 {
     const struct sandbox_spec *spec = &job->sandbox;
-    size_t size = spec->text.length + spec->input.length + strings_length(spec->argv) +
-                  strings_length(spec->env) + strings_length(spec->readable) +
-                  strings_length(spec->collect);
+    size_t size = bytes_memory(&spec->text) + bytes_memory(&spec->input) +
+                  texts_memory(spec->argv) + texts_memory(spec->env) +
+                  texts_memory(spec->readable) + texts_memory(spec->collect) +
+                  text_memory(spec->terminal.name);
     for (size_t i = 0; i < spec->step_count; i++)
-        size += sizeof(spec->steps[i]) + strings_length(spec->steps[i].argv) +
-                spec->steps[i].input.length;
+        size += sizeof(spec->steps[i]) + texts_memory(spec->steps[i].argv) +
+                bytes_memory(&spec->steps[i].input);
     return size + job_files_size(spec->files, spec->file_count);
 }
 
@@ -159,10 +151,10 @@ static int decode_env(const json_t *object, const struct request_policy *policy,
 
 static int check_strings(const struct sandbox_spec *spec, struct fault *fault)
 {
-    size_t length = strings_length(spec->argv);
+    size_t length = texts_length(spec->argv);
     for (size_t i = 0; i < spec->step_count; i++)
-        length = MAX(length, strings_length(spec->steps[i].argv));
-    length += strings_length(spec->env) + strings_length(spec->collect) +
+        length = MAX(length, texts_length(spec->steps[i].argv));
+    length += texts_length(spec->env) + texts_length(spec->collect) +
               (spec->terminal.name ? strlen(spec->terminal.name) + sizeof("TERM=") : 0);
     if (length > SANDBOX_STRINGS_MAX)
         return fault_set(fault, "job: argv%s%s take %zu bytes, more than %u",

@@ -19,19 +19,11 @@ static void free_spec(struct job_spec *job)
     bytes_deinit(&spec->input);
 }
 
-static size_t strings_length(char *const *strings)
-{
-    size_t length = 0;
-    for (char *const *item = strings; item && *item; item++)
-        length += strlen(*item) + 1;
-    return length;
-}
-
 static size_t measure(const struct job_spec *job)
 {
     const struct session_spec *spec = &job->session;
-    return spec->input.length + strings_length(spec->argv) + strings_length(spec->env) +
-           (spec->cwd ? strlen(spec->cwd) : 0) + (spec->path ? strlen(spec->path) : 0);
+    return bytes_memory(&spec->input) + texts_memory(spec->argv) + texts_memory(spec->env) +
+           text_memory(spec->cwd) + text_memory(spec->path);
 }
 
 /* --- fields ------------------------------------------------------------------------------- */
@@ -91,8 +83,8 @@ static int decode_argv(const json_t *array, struct session_spec *spec, struct fa
     int r = job_decode_strings(array, "job.argv", &spec->argv, fault);
     if (r == 0 && !*spec->argv[0])
         r = fault_set(fault, "job.argv[0]: empty");
-    if (r == 0 && strings_length(spec->argv) > SANDBOX_STRINGS_MAX / 2)
-        r = fault_set(fault, "job.argv: %zu bytes, more than %u", strings_length(spec->argv),
+    if (r == 0 && texts_length(spec->argv) > SANDBOX_STRINGS_MAX / 2)
+        r = fault_set(fault, "job.argv: %zu bytes, more than %u", texts_length(spec->argv),
                       SANDBOX_STRINGS_MAX / 2);
     return r;
 }

@@ -11,23 +11,13 @@
 
 /* --- ownership ---------------------------------------------------------------------------- */
 
-static size_t strings_length(char *const *strings)
-{
-    size_t length = 0;
-    for (char *const *item = strings; item && *item; item++)
-        length += strlen(*item) + 1;
-    return length;
-}
-
 static void free_test(struct program_test *test)
 {
     bytes_deinit(&test->input);
     bytes_deinit(&test->output);
     bytes_deinit(&test->alternative);
     free(test->name);
-    for (char **item = test->argv; item && *item; item++)
-        free(*item);
-    free(test->argv);
+    free(test->argv); /* its texts lie behind it */
 }
 
 struct program_tests *program_tests_ref(struct program_tests *tests)
@@ -98,6 +88,24 @@ static int decode_name(const json_t *value, const char *parent, char **ret, stru
     return job_copy_text(value, ret);
 }
 
+/* Returns the bytes of the strings in ARRAY, each with its NUL, or a negative errno. */
+static ssize_t measure_strings(const json_t *array, const char *path, struct fault *fault)
+{
+    size_t i, length = 0;
+    json_t *value;
+    json_array_foreach(array, i, value)
+    {
+        char item[FIELD_PATH_MAX + 32];
+        (void)snprintf(item, sizeof(item), "%s[%zu]", path, i);
+        int r = field_check_type(value, FIELD_TEXT, item, fault);
+        if (r < 0)
+            return r;
+        length += json_string_length(value) + 1;
+    }
+    return (ssize_t)length;
+}
+
+/* The list and its texts are one allocation: a test may have many short ones. */
 static int decode_argv(const json_t *array, const char *parent, struct program_test *test,
                        struct fault *fault)
 {
@@ -106,22 +114,32 @@ static int decode_argv(const json_t *array, const char *parent, struct program_t
     field_path(path, parent, "argv");
     if (n > PROGRAM_ARGV_MAX)
         return fault_set(fault, "%s: %zu strings, more than %d", path, n, PROGRAM_ARGV_MAX);
-    test->argv = calloc(n + 1, sizeof(*test->argv));
+    ssize_t length = measure_strings(array, path, fault);
+    if (length < 0)
+        return (int)length;
+    if (length > PROGRAM_STRINGS_MAX)
+        return fault_set(fault, "%s: %zd bytes, more than %d", path, length, PROGRAM_STRINGS_MAX);
+    test->argv = malloc((n + 1) * sizeof(*test->argv) + (size_t)length);
     if (!test->argv)
         return -ENOMEM;
+    char *text = (char *)(test->argv + n + 1);
     for (size_t i = 0; i < n; i++) {
-        char item[FIELD_PATH_MAX + 16];
-        (void)snprintf(item, sizeof(item), "%s[%zu]", path, i);
-        int r = field_check_type(json_array_get(array, i), FIELD_TEXT, item, fault);
-        if (r == 0)
-            r = job_copy_text(json_array_get(array, i), &test->argv[i]);
-        if (r < 0)
-            return r;
+        const json_t *value = json_array_get(array, i);
+        test->argv[i] = text;
+        text = stpcpy(text, json_string_value(value)) + 1;
     }
-    size_t length = strings_length(test->argv);
-    if (length > PROGRAM_STRINGS_MAX)
-        return fault_set(fault, "%s: %zu bytes, more than %d", path, length, PROGRAM_STRINGS_MAX);
+    test->argv[n] = NULL;
     return 0;
+}
+
+/* Prints VALUE into no more memory than its text takes: the printer begins with more. */
+static int print_value(const json_t *value, struct bytes *ret)
+{
+    int r = json_print(value, ret);
+    char *data = r == 0 ? realloc(ret->data, ret->length + 1) : NULL;
+    if (data)
+        ret->data = data;
+    return r < 0 ? r : data ? 0 : -ENOMEM;
 }
 
 static int decode_content(const json_t *value, const char *parent, const char *name,
@@ -151,22 +169,30 @@ static int decode_test(const json_t *item, const char *path, const struct limits
     if (r == 0 && values[TEST_ARGV])
         r = decode_argv(values[TEST_ARGV], path, test, fault);
     if (r == 0 && is_call)
-        r = json_print(values[TEST_GIVEN], &test->input);
+        r = print_value(values[TEST_GIVEN], &test->input);
     else if (r == 0)
         r = decode_content(values[TEST_GIVEN], path, "input", &test->input, fault);
     if (r == 0 && is_call)
-        r = json_print(values[TEST_WANTED], &test->output);
+        r = print_value(values[TEST_WANTED], &test->output);
     else if (r == 0 && values[TEST_WANTED])
         r = decode_content(values[TEST_WANTED], path, "output", &test->output, fault);
     if (r == 0 && is_call && values[TEST_ALTERNATIVE])
-        r = json_print(values[TEST_ALTERNATIVE], &test->alternative);
+        r = print_value(values[TEST_ALTERNATIVE], &test->alternative);
     return r;
+}
+
+static size_t measure_argv(char *const *argv)
+{
+    size_t n = 0;
+    while (argv && argv[n])
+        n++;
+    return argv ? (n + 1) * sizeof(*argv) + texts_length(argv) + ALLOCATION_OVERHEAD : 0;
 }
 
 static size_t measure(const struct program_test *test)
 {
-    return sizeof(*test) + test->input.length + test->output.length + test->alternative.length +
-           (test->name ? strlen(test->name) + 1 : 0) + strings_length(test->argv);
+    return sizeof(*test) + bytes_memory(&test->input) + bytes_memory(&test->output) +
+           bytes_memory(&test->alternative) + text_memory(test->name) + measure_argv(test->argv);
 }
 
 /* --- all of them -------------------------------------------------------------------------- */
@@ -191,7 +217,7 @@ int program_tests_decode(const json_t *array, const char *path, const struct lim
         return -ENOMEM;
     tests->references = 1;
     tests->is_call = is_call(array);
-    tests->size = sizeof(*tests);
+    tests->size = sizeof(*tests) + 2 * ALLOCATION_OVERHEAD;
     tests->test = calloc(n, sizeof(*tests->test));
     if (!tests->test)
         return -ENOMEM;

@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include "client/connection/connect.h"
+#include "client/terminal/json.h"
 #include "client/terminal/text.h"
 
 #include <assert.h>
@@ -41,7 +42,10 @@ enum exit_status control_ask(struct session *session, const struct control_quest
 
 void control_put_json(const struct message *message)
 {
-    (void)fwrite(message->payload.data, 1, message->payload.length, stdout);
+    if (isatty(STDOUT_FILENO))
+        (void)json_dumpf(message->object, stdout, JSON_COMPACT | terminal_json_flags(stdout));
+    else
+        (void)fwrite(message->payload.data, 1, message->payload.length, stdout);
     (void)fputc('\n', stdout);
 }
 
@@ -131,7 +135,17 @@ const struct command command_ping = {
 static void print_metrics(const struct control_answer *answer, const void *options)
 {
     (void)options;
-    (void)fputs(message_text(answer->message, "text"), stdout);
+    const char *text = message_text(answer->message, "text");
+    if (!isatty(STDOUT_FILENO)) {
+        (void)fputs(text, stdout);
+        return;
+    }
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        text_put(stdout, text, n);
+        (void)fputc('\n', stdout);
+        text += n + (text[n] == '\n');
+    }
 }
 
 static enum exit_status run_metrics(const struct globals *globals, const void *options,

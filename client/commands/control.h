@@ -30,7 +30,7 @@ typedef void control_print_fn(const struct control_answer *answer, const void *o
 enum exit_status control_ask(struct session *session, const struct control_question *question,
                              struct message *ret);
 
-/* Writes the daemon's message to stdout as it came, and a newline. */
+/* Writes the daemon's message to stdout as it came, to a terminal escaped, and a newline. */
 void control_put_json(const struct message *message);
 
 /* Connects (starting a private daemon only for --embedded), asks QUESTION and has the answer

@@ -3,6 +3,7 @@
 
 #include "client/batch/jobline.h"
 #include "client/connection/interrupt.h"
+#include "client/terminal/json.h"
 #include "client/terminal/text.h"
 #include "proto/printer.h"
 #include "proto/util.h"
@@ -12,7 +13,8 @@
 void single_print(const json_t *value)
 {
     if (isatty(STDOUT_FILENO)) {
-        (void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        (void)json_dumpf(value, stdout,
+                         JSON_INDENT(2) | JSON_REAL_PRECISION(15) | terminal_json_flags(stdout));
     } else {
         _cleanup_bytes_ struct bytes text = BYTES_NULL;
         if (json_print(value, &text) == 0)

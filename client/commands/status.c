@@ -4,6 +4,7 @@
 #include "status_watch.h"
 
 #include "client/connection/connect.h"
+#include "client/terminal/json.h"
 #include "client/terminal/screen.h"
 #include "client/terminal/statusview.h"
 #include "client/terminal/text.h"
@@ -38,7 +39,7 @@ static void print_status(const struct control_answer *answer, const void *option
     const struct status_options *options = options_;
     const struct message *status = answer->message;
     if (options->json && isatty(STDOUT_FILENO)) {
-        (void)json_dumpf(status->object, stdout, JSON_INDENT(2));
+        (void)json_dumpf(status->object, stdout, JSON_INDENT(2) | terminal_json_flags(stdout));
         (void)fputc('\n', stdout);
     } else if (options->json) {
         control_put_json(status);

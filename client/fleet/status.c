@@ -4,6 +4,7 @@
 #include "hosts.h"
 #include "streams.h"
 
+#include "client/terminal/json.h"
 #include "client/terminal/screen.h"
 #include "client/terminal/table.h"
 #include "client/terminal/text.h"
@@ -272,7 +273,9 @@ static enum exit_status run_status(const struct globals *globals, const void *op
     if (r < 0) {
         complain("%s", *fault.text ? fault.text : strerror(-r));
     } else if (options->json) {
-        (void)json_dumpf(status, stdout, isatty(STDOUT_FILENO) ? JSON_INDENT(2) : JSON_COMPACT);
+        (void)json_dumpf(status, stdout,
+                         (isatty(STDOUT_FILENO) ? JSON_INDENT(2) : JSON_COMPACT) |
+                             terminal_json_flags(stdout));
         (void)fputc('\n', stdout);
     } else {
         put_page(status);

@@ -357,3 +357,24 @@ def test_watch_without_a_daemon(tmp_path, terminal):
     page = terminal("--socket", tmp_path / "none", "status", "--watch")
     assert page.end() == 3
     assert "no rubricd at" in page.raw and "\x1b" not in page.raw
+
+
+def test_json_on_a_terminal_is_escaped(daemon, client, terminal):
+    """A job's id is its client's text, and no terminal may obey it."""
+    client.submit("x\u009b31m\u202e", SLEEPING)
+    assert client.recv()["type"] == "started"
+    page = terminal("--socket", daemon.socket, "status", "--json", rows=2000, columns=400)
+    page.wait_for(r"(?m)^}$")
+    assert page.end() == 0
+    assert "x\\u009b31m\\u202e" in page.raw.lower()
+    assert not {"\u009b", "\u202e"} & set(page.raw)
+
+
+def test_metrics_on_a_terminal_are_escaped(daemon_here, terminal):
+    page = terminal("--socket", daemon_here.socket, "metrics")
+    peer = daemon_here.accept()
+    assert peer.recv()["type"] == "metrics"
+    peer.send({"type": "metrics", "text": "a 1\nb\u009b2J\x1b[31m 2\n"})
+    page.wait_for("2J")
+    assert page.end() == 0
+    assert page.raw == "a 1\r\nb\\u009b2J\\x1b[31m 2\r\n"

@@ -403,7 +403,7 @@ static void test_transcript(void **state)
     spec = accept(TARGETS("'replay':'eAB5','transcript':false,'verdict':'isolated'"), &replay);
     assert_true(spec->is_replay);
     assert_bytes(&spec->replay, "x\0y", 3);
-    assert_int_equal(job_spec_size(replay.job), size + 3);
+    assert_int_equal(job_spec_size(replay.job), size + 3 + ALLOCATION_OVERHEAD);
     assert_false(accept(TARGETS("'transcript':null"), &nothing)->transcript);
 }
 
@@ -514,7 +514,7 @@ static void test_limits(void **state)
     "'entry_point':'name','names':['n2','n456'],'prelude':'12345','test_setup':'123456','verdict'" \
     ":'shared'"
 #define EVERYTHING CODE("'targets':['1','22','333']," REST)
-#define NAMES (2 * sizeof(char *) + 3 + 5)
+#define NAMES (2 * (sizeof(char *) + ALLOCATION_OVERHEAD) + 2 + 4)
 #define EVERYTHING_ELSE JOB("'generation':'1234567','test':'12345678'," REST)
 
 /* The size that the queue counts covers at least every byte that the job keeps. */
@@ -523,10 +523,10 @@ static void test_size(void **state)
     _cleanup_request_ struct request request = REQUEST_NULL, other = REQUEST_NULL;
     (void)state;
     (void)accept(EVERYTHING, &request);
-    assert_int_equal(job_spec_size(request.job),
-                     3 + 1 + 2 + 3 + 3 * sizeof(struct bytes) + 5 + 5 + 6 + NAMES);
+    assert_int_equal(job_spec_size(request.job), 3 + 1 + 2 + 3 + 3 * sizeof(struct bytes) + 4 + 5 +
+                                                     6 + NAMES + 7 * ALLOCATION_OVERHEAD);
     (void)accept(EVERYTHING_ELSE, &other);
-    assert_int_equal(job_spec_size(other.job), 7 + 8 + 5 + 5 + 6 + NAMES);
+    assert_int_equal(job_spec_size(other.job), 7 + 8 + 4 + 5 + 6 + NAMES + 5 * ALLOCATION_OVERHEAD);
 }
 
 /* Only jansson's allocations can be made to fail. */

@@ -4,6 +4,7 @@
 #include "proto/program_tests.h"
 #include "requests.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -216,20 +217,28 @@ static void test_refused(void **state)
     refuse_all(cases, ARRAY_SIZE(cases));
 }
 
-/* A job of MANY tests, each "{}" or the like; the caller frees it. */
-static char *many(size_t count, const char *test)
+/* Makes a job of COUNT tests that are each TEST, with the members FIELDS, each of which ends in a
+ * comma; the caller frees it. */
+static char *many_of(const char *fields, size_t count, const char *test)
 {
     char *text;
     size_t n;
     FILE *stream = open_memstream(&text, &n);
     assert_non_null(stream);
-    (void)fprintf(stream, "{'type':'submit','id':'a','job':{'kind':'program','language':'c',"
-                          "'code':'','tests':[");
+    (void)fprintf(stream,
+                  "{'type':'submit','id':'a','job':{'kind':'program','language':'c',"
+                  "'code':'',%s'tests':[",
+                  fields);
     for (size_t i = 0; i < count; i++)
         (void)fprintf(stream, "%s%s", i > 0 ? "," : "", test);
     (void)fprintf(stream, "]}}");
     assert_int_equal(fclose(stream), 0);
     return text;
+}
+
+static char *many(size_t count, const char *test)
+{
+    return many_of("", count, test);
 }
 
 static void test_bounds(void **state)
@@ -249,6 +258,44 @@ static void test_bounds(void **state)
     (void)snprintf(message, sizeof(message), "job.tests[0].argv: %d strings, more than %d",
                    PROGRAM_ARGV_MAX + 1, PROGRAM_ARGV_MAX);
     refuse(text, message);
+}
+
+/* Checks that what the queue counts for the job in TEXT is at least what malloc gave for it. */
+static void check_counted(const char *text)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL;
+    struct request_policy defaults = policy();
+    struct fault fault = FAULT_NULL;
+    json_t *message = parse(text);
+    struct mallinfo2 before = mallinfo2();
+    assert_int_equal(request_decode(message, &defaults, &request, &fault), 0);
+    struct mallinfo2 after = mallinfo2();
+    size_t taken = after.uordblks - before.uordblks + after.hblkhd - before.hblkhd;
+    size_t counted = sizeof(*request.job) + job_spec_size(request.job);
+    if (taken > counted + 4096) /* freed memory, which malloc keeps for the next call, counts too */
+        fail_msg("%.100s...: %zu bytes, and counted %zu", text, taken, counted);
+    json_decref(message);
+}
+
+/* Tests of next to nothing take more memory than their text. */
+static void test_memory(void **state)
+{
+#define EMPTY_4 "'','','',''"
+#define EMPTY_16 EMPTY_4 "," EMPTY_4 "," EMPTY_4 "," EMPTY_4
+    static const char *const tests[] = {
+        "{'input':''}",
+        "{'input':'','argv':[]}",
+        "{'input':'','output':'','name':'x','argv':['']}",
+        "{'input':'','argv':[" EMPTY_16 "," EMPTY_16 "]}",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+        _cleanup_free_ char *text = many(1000, tests[i]);
+        check_counted(text);
+    }
+    _cleanup_free_ char *calls =
+        many_of("'call':'f',", 1000, "{'args':[],'expected':0,'alternative':1}");
+    check_counted(calls);
 }
 
 static void test_long_arguments(void **state)
@@ -337,12 +384,13 @@ static void test_wrong_digest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_least),          cmocka_unit_test(test_all),
-        cmocka_unit_test(test_call),           cmocka_unit_test(test_put_tests),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_long_arguments), cmocka_unit_test(test_put),
-        cmocka_unit_test(test_digest),         cmocka_unit_test(test_refused_put),
-        cmocka_unit_test(test_wrong_digest),   cmocka_unit_test(test_no_output),
+        cmocka_unit_test(test_least),       cmocka_unit_test(test_all),
+        cmocka_unit_test(test_call),        cmocka_unit_test(test_put_tests),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_long_arguments),
+        cmocka_unit_test(test_put),         cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_refused_put), cmocka_unit_test(test_wrong_digest),
+        cmocka_unit_test(test_no_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -623,7 +623,8 @@ static void test_size(void **state)
     assert_true(job_spec_size(request.job) >=
                 4 + 1 + 3 + 3 + 5 + 6 + 4 + 2 * sizeof(struct sandbox_file));
     (void)accept(TRUE("'stdin':'xyz'"), &small);
-    assert_int_equal(job_spec_size(small.job), strlen("/bin/true") + 1 + 3);
+    assert_int_equal(job_spec_size(small.job),
+                     2 * sizeof(char *) + strlen("/bin/true") + 3 + 3 * ALLOCATION_OVERHEAD);
 }
 
 static void test_stream(void **state)

@@ -338,7 +338,7 @@ static void test_dropped_input(void **state)
         assert_null(all[i]->data);
     assert_int_equal(code_exec->target_count, 2);
     assert_string_equal(code_exec->entry_point, "add");
-    assert_int_equal(job_spec_size(job.spec), 2 * sizeof(struct bytes) + 4);
+    assert_int_equal(job_spec_size(job.spec), 2 * sizeof(struct bytes) + 3 + ALLOCATION_OVERHEAD);
     job_spec_free(job.spec);
 }
 
