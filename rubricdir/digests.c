@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "digests.h"
 
-#include "proto/fair.h"
 #include "proto/shortage.h"
 
 #include <fcntl.h>
@@ -11,8 +10,7 @@
 
 /* Directories that are remembered; a thousand files take some 300 KB. */
 #define ENTRIES_MAX 64
-/* Of these, directories that are being read; another one waits until there is room. Each owner has
- * a fair part of them. */
+/* Of these, directories that are being read; another one waits until there is room. */
 #define READING_MAX 32
 /* Begins anew so often when files change while they are read; one that is read in portions, for at
  * least so long. */
@@ -43,7 +41,6 @@ struct entry {
     int64_t failed_ns; /* when it was found to have no digest */
     int64_t until_ns;  /* until then nobody looks again */
     bool is_listed;    /* for digests_work() */
-    const void *owner; /* who was the first to wait for it */
     int64_t listed_ns; /* since when */
     unsigned begun;    /* how often it has begun anew since then */
     uint64_t reading;  /* of `tree`; unlike those of all other entries, and of earlier ones */
@@ -58,8 +55,7 @@ struct digests {
     struct entries entries; /* those that were used last come first */
     struct entries work;
     size_t n, n_work;
-    const void *served; /* the owner of what was read last */
-    uint64_t added;     /* entries so far */
+    uint64_t added; /* entries so far */
 };
 
 static int64_t ns_of(const struct timespec *time)
@@ -300,23 +296,11 @@ static struct entry *find_or_add(struct digests *digests, const char *root, cons
     return entry;
 }
 
-/* Whether another directory may be listed for OWNER. One who has none is looked after even if there
- * is no room: a small directory is read at once. */
-static bool may_list(const struct digests *digests, const void *owner)
-{
-    const struct entry *entry;
-    size_t has = 0;
-    TAILQ_FOREACH(entry, &digests->work, of_work)
-    has += entry->owner == owner;
-    return has == 0 || fair_may_have_one(has, READING_MAX - digests->n_work);
-}
-
-static void enlist(struct digests *digests, struct entry *entry, const void *owner)
+static void enlist(struct digests *digests, struct entry *entry)
 {
     if (entry->is_listed || digests->n_work == READING_MAX)
         return;
     entry->is_listed = true;
-    entry->owner = owner;
     entry->listed_ns = now_ns();
     entry->begun = 0;
     TAILQ_INSERT_TAIL(&digests->work, entry, of_work);
@@ -344,7 +328,7 @@ void digests_look(struct digests *digests, const char *root, const struct tree_p
         *ret = entry->digest;
         return;
     }
-    enlist(digests, entry, NULL);
+    enlist(digests, entry);
     *ret = (struct rubric_digest){.why = "its files have changed and are still being read",
                                   .is_short = true};
 }
@@ -385,18 +369,18 @@ bool digests_knows(const struct digests *digests, const char *root, const char *
     return entry && entry->state == ENTRY_KNOWN && !entry->is_listed;
 }
 
-bool digests_prepare(struct digests *digests, const void *owner, const char *root,
-                     const struct tree_place *place, uint64_t budget)
+bool digests_prepare(struct digests *digests, const char *root, const struct tree_place *place,
+                     uint64_t budget)
 {
     if (digests_knows(digests, root, place->name))
         return true;
     struct entry *entry = find(digests, root, place->name);
-    if ((entry && entry->is_listed) || !may_list(digests, owner))
+    if (digests->n_work == READING_MAX || (entry && entry->is_listed))
         return false;
     entry = find_or_add(digests, root, place->name);
     if (!entry || update(entry, place, &budget))
         return true; /* who looks is told of a shortage */
-    enlist(digests, entry, owner);
+    enlist(digests, entry);
     return false;
 }
 
@@ -431,31 +415,15 @@ int64_t digests_wait_ms(const struct digests *digests)
     return least_ms;
 }
 
-/* Returns the first directory that can be read on, of another owner than the last if there is one:
- * owners take turns, and so do the directories of each. NULL: there is none. */
-static struct entry *next_to_read(const struct digests *digests)
-{
-    struct entry *entry, *first = NULL;
-    TAILQ_FOREACH(entry, &digests->work, of_work)
-    {
-        if (wait_of(entry) > 0)
-            continue;
-        if (entry->owner != digests->served)
-            return entry;
-        if (!first)
-            first = entry;
-    }
-    return first;
-}
-
-/* A directory that is large, or whose files keep changing, delays no other. */
+/* The directories take turns: one that is large, or whose files keep changing, delays no other. */
 int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready)
 {
-    struct entry *entry = next_to_read(digests);
+    struct entry *entry = TAILQ_FIRST(&digests->work);
+    while (entry && wait_of(entry) > 0)
+        entry = TAILQ_NEXT(entry, of_work);
     *ret_ready = false;
     if (!entry)
         return digests_wait_ms(digests);
-    digests->served = entry->owner;
     TAILQ_REMOVE(&digests->work, entry, of_work);
     TAILQ_INSERT_TAIL(&digests->work, entry, of_work);
     *ret_ready = work_on(entry, budget);

@@ -47,10 +47,9 @@ void *digests_kept(const struct digests *digests, const char *root, const char *
                    const struct rubric_digest *digest);
 
 /* Whether digests_look() can be expected not to read more than BUDGET bytes. If not, digests_work()
- * has something to do. OWNER is for whom: nobody has so many directories read that others must
- * wait, and those who have some read take turns. Only compared: it may be gone. */
-bool digests_prepare(struct digests *digests, const void *owner, const char *root,
-                     const struct tree_place *place, uint64_t budget);
+ * has something to do. */
+bool digests_prepare(struct digests *digests, const char *root, const struct tree_place *place,
+                     uint64_t budget);
 
 /* After how many milliseconds digests_work() has something to do; -1: nothing is left. */
 int64_t digests_wait_ms(const struct digests *digests);

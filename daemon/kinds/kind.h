@@ -154,10 +154,9 @@ struct kind_ops {
                  const struct kind_host *host);
 
     /* Whether all is known of the host that an answer to the job takes: 1; 0 while it is being
-     * found out, and the job waits; a shortage as a negative errno, with FAULT. USER, which is only
-     * compared, is who waits: users take turns. NULL: nothing is to be found out. */
-    int (*settle)(const struct job_spec *spec, const struct kind_host *host, const void *user,
-                  struct fault *fault);
+     * found out, and the job waits; a shortage as a negative errno, with FAULT. NULL: nothing is to
+     * be found out. */
+    int (*settle)(const struct job_spec *spec, const struct kind_host *host, struct fault *fault);
 
     /* Whether the client named the program, so that the request is wrong if the kernel refuses to
      * execute it; NULL: never. */

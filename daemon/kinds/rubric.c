@@ -143,10 +143,10 @@ static void free_kept(void *kept)
     rubric_kept_free(kept);
 }
 
-static int settle(const struct job_spec *spec, const struct kind_host *host, const void *user,
+static int settle(const struct job_spec *spec, const struct kind_host *host,
                   _unused_ struct fault *fault)
 {
-    return is_run(spec) ? rubric_settle(&spec->rubric, &host->rubric_roots, user) : 1;
+    return is_run(spec) ? rubric_settle(&spec->rubric, &host->rubric_roots) : 1;
 }
 
 extern const struct kind_ops rubric_ops;

@@ -324,8 +324,7 @@ static int check_digest(const struct rubric_spec *spec, const struct rubric_dige
     return refuse(ret_code, digest->is_short ? ERROR_INTERNAL : ERROR_ANOTHER_RUBRIC);
 }
 
-int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roots,
-                  const void *owner)
+int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roots)
 {
     const char *path = root_of(spec, roots);
     if (!roots->digests || !path || digests_knows(roots->digests, path, spec->task_class))
@@ -336,7 +335,7 @@ int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roo
     if (!canonical || roots_allow(&roots->allowed, canonical) <= 0)
         return 1;
     const struct tree_place place = {root, spec->task_class};
-    return digests_prepare(roots->digests, owner, path, &place, DIGEST_BYTES_AT_ONCE);
+    return digests_prepare(roots->digests, path, &place, DIGEST_BYTES_AT_ONCE);
 }
 
 /* --- what was found before ----------------------------------------------------------------- */

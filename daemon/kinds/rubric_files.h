@@ -62,6 +62,5 @@ int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots
                 enum error_code *ret_code, struct fault *fault);
 
 /* Looks whether the digest of the job's directory takes long to find out. 1: it does not; 0: it is
- * being found out, for OWNER (digests_prepare()). */
-int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roots,
-                  const void *owner);
+ * being found out. */
+int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roots);

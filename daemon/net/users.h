@@ -23,9 +23,6 @@ struct user {
     size_t beyond;   /* bytes of it that are beyond that budget */
     size_t put;      /* bytes of the tests that the user's connections have put */
     size_t unsent;   /* bytes of replies that they leave unread */
-    /* How often it was looked what requests of the user wait for, in the round of that number. */
-    unsigned looks;
-    uint64_t looked_in;
     LIST_ENTRY(user) link;
 };
 

@@ -2,7 +2,6 @@
 #include "requests.h"
 #include "dispatch.h"
 #include "gateways.h"
-#include "parked.h"
 #include "reload.h"
 #include "rubrics.h"
 #include "sessions.h"
@@ -38,6 +37,13 @@ static bool is_run(const struct job_spec *spec)
 {
     const struct kind_ops *kind = kind_ops_get(spec->kind);
     return !kind->is_run || kind->is_run(spec);
+}
+
+/* As the `settle` of kind_ops. */
+static int settle(const struct job_spec *spec, const struct settings *settings, struct fault *fault)
+{
+    const struct kind_ops *kind = kind_ops_get(spec->kind);
+    return kind->settle ? kind->settle(spec, &settings->kind_host, fault) : 1;
 }
 
 /* SESSION: whose command it is; NULL: it is none. */
@@ -115,7 +121,7 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     struct fault fault = FAULT_NULL;
     struct session *session = NULL;
     bool refuses = refuses_job(supervisor, conn, request->job, size);
-    int settled = refuses ? 1 : parked_settle(conn, request->job, settings, &fault);
+    int settled = refuses ? 1 : settle(request->job, settings, &fault);
     if (refuses) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
@@ -138,6 +144,35 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
         rubrics_go_on(supervisor);
     } else {
         admit(supervisor, conn, request, size, settings, session);
+    }
+}
+
+/* Whether nothing is being found out for a request that waits. Only submits can wait for that. */
+static bool is_settled(const struct parked_request *parked)
+{
+    return !parked->request.job || settle(parked->request.job, parked->settings, NULL) != 0;
+}
+
+void requests_resume(struct supervisor *supervisor)
+{
+    const struct conn_list *parked = &supervisor->conn_env.parked;
+    struct conn *conn = TAILQ_FIRST(parked), *next;
+    bool is_full = false;
+    for (; conn; conn = next) {
+        bool refused = state_refuses_jobs(supervisor);
+        enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked.size);
+        next = TAILQ_NEXT(conn, of_parked);
+        /* The first in line gets the next room, but for that which is kept for each user. */
+        if (room == QUEUE_ROOM && is_full && !queue_user_is_owed(&conn->lane))
+            room = QUEUE_FULL;
+        is_full |= room == QUEUE_FULL;
+        if (room == QUEUE_ROOM && !refused && !is_settled(&conn->parked))
+            continue; /* it keeps its place, but takes no room from those behind it */
+        if (room != QUEUE_ROOM && !refused)
+            continue;
+        conn_unpark(conn); /* its next job may park it at the end of the list */
+        if (next && !conn_is_parked(next))
+            next = TAILQ_FIRST(parked); /* it ended meanwhile */
     }
 }
 
@@ -165,7 +200,7 @@ void requests_refuse_queued(struct supervisor *supervisor, bool spares, enum err
             dispatch_answer_error(supervisor, job, code, message);
         }
     }
-    parked_resume(supervisor);
+    requests_resume(supervisor);
 }
 
 /* --- put ----------------------------------------------------------------------------------- */

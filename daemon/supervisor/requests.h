@@ -11,6 +11,10 @@ extern const struct conn_ops requests_conn_ops;
 /* Serves a client that has connected on FD (taken), or refuses one too many. */
 void requests_accept(int fd, void *userdata);
 
+/* Unparks connections for whose job the queue has room, oldest first. Where jobs are refused it
+ * unparks all of them. */
+void requests_resume(struct supervisor *supervisor);
+
 /* Answers every queued job with an error. A parked job goes the same way, by the queue or at once.
  * A drain SPARES the commands of sessions, and the jobs that wait for their next turn: these have
  * the grace period. */

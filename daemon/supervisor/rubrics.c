@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "rubrics.h"
-#include "parked.h"
 #include "state.h"
 
 #include "daemon/base/events.h"
@@ -31,7 +30,7 @@ static void on_due(evutil_socket_t fd, short what, void *userdata)
     supervisor->read_rubrics_at_once = false;
     int64_t wait_ms = digests_work(supervisor->digests, PORTION, &is_ready);
     if (is_ready)
-        parked_look_again(supervisor);
+        event_active(supervisor->turn, 0, 0); /* requests may wait for it */
     if (wait_ms >= 0)
         wait_for(supervisor, wait_ms);
 }
@@ -51,7 +50,6 @@ void rubrics_go_on(struct supervisor *supervisor)
 
 void rubrics_deinit(struct supervisor *supervisor)
 {
-    supervisor->look_again = consume_event(supervisor->look_again);
     supervisor->read_rubrics = consume_event(supervisor->read_rubrics);
     supervisor->digests = digests_free(supervisor->digests);
 }

@@ -29,13 +29,6 @@ enum phase {
     PHASE_STOPPING, /* no job is left; jails and connections end, then the event loop does */
 };
 
-/* A round of looks at what requests wait for (parked_resume()). */
-struct looks_round {
-    uint64_t number;
-    uint64_t began_ns; /* 0: none was taken */
-    bool has_admitted; /* a request that waited has gone on */
-};
-
 #define GATEWAYS_KNOWN 64
 
 /* What was found out about an account a moment ago. */
@@ -81,13 +74,11 @@ struct supervisor {
     enum phase phase;
     uint64_t grace_ends_ns; /* from PHASE_DRAINING on */
 
-    struct event *turn;       /* deferred work: dispatch, unpark clients, stop when idle */
-    struct event *drain;      /* active: a client has asked for a drain */
-    struct event *grace;      /* end of the grace period */
-    struct event *tell;       /* periodic: STATUS= for the service manager */
-    struct digests *digests;  /* of rubrics' directories */
-    struct event *look_again; /* at what requests wait for; NULL: never needed */
-    struct looks_round looks;
+    struct event *turn;         /* deferred work: dispatch, unpark clients, stop when idle */
+    struct event *drain;        /* active: a client has asked for a drain */
+    struct event *grace;        /* end of the grace period */
+    struct event *tell;         /* periodic: STATUS= for the service manager */
+    struct digests *digests;    /* of rubrics' directories */
     struct event *read_rubrics; /* files of theirs are to be read; NULL: none were */
     struct event *signals[SUPERVISOR_SIGNALS];
     char *work_dir;

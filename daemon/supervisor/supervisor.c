@@ -3,7 +3,6 @@
 #include "supervisor.h"
 #include "dispatch.h"
 #include "notify.h"
-#include "parked.h"
 #include "relieve.h"
 #include "reload.h"
 #include "requests.h"
@@ -128,7 +127,7 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     pool_reap(&supervisor->pool);
     relieve_memory(supervisor);
     do
-        parked_resume(supervisor);
+        requests_resume(supervisor);
     while (pool_dispatch(&supervisor->pool));
     refuse_for_no_jail(supervisor);
     if (supervisor->single_client && supervisor->conn_count == 0)

@@ -134,30 +134,3 @@ def test_large_frames_of_one_user_leave_memory_to_others(start_public):
 def connections(daemon):
     with daemon.connect() as client:
         return client.status()["clients_total"]
-
-
-SPELLINGS = 60
-
-
-def test_large_rubrics_of_one_user_delay_no_rubric_of_another(start_public):
-    """One user has a job on each of many connections for a directory that takes long to read, each time by another
-    spelling of its path. The other's rubrics, known or not, are answered while those wait."""
-    daemon, bench = start_public("daemon.max_clients=256")
-    own = bench.job(PASSING)
-    large = bench.job(PASSING)
-    (bench.root / large["task_class"] / "data").write_bytes(b"")
-    with open(bench.root / large["task_class"] / "data", "r+b") as file:
-        file.truncate(63 << 20)
-    (other,) = connect_as(daemon, OTHER)
-    assert other.run(own)["score"]["passed"] is True
-    many = connect_as(daemon, MANY, SPELLINGS)
-    for n, client in enumerate(many):
-        client.submit("job", {**large, "bench_root": f"{bench.root}{'/.' * (n + 1)}"})
-    with daemon.connect() as watcher:
-        wait_until(lambda: sum(c["paused"] for c in watcher.status()["clients"]) > SPELLINGS // 2, "they wait")
-        assert other.run(own)["score"]["passed"] is True
-        cold = other.run(bench.job(PASSING))
-        assert cold["score"]["passed"] is True
-        waiting = sum(c["paused"] for c in watcher.status()["clients"])
-    assert waiting > SPELLINGS // 2, "the large directories are read before the small one"
-    close_all(other, *many)

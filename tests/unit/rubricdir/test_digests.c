@@ -298,12 +298,12 @@ static void test_portions(void **state)
     assert_int_equal(digests_new(&f->digests), 0);
 
     assert_int_equal(digests_wait_ms(f->digests), -1);
-    assert_false(digests_prepare(f->digests, NULL, f->root, &place, PORTION));
-    assert_false(digests_prepare(f->digests, NULL, f->root, &place, PORTION));
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
     assert_true(digests_wait_ms(f->digests) >= 0);
     assert_true(work(f, PORTION) >= BIG / (int)PORTION - 1);
     assert_int_equal(digests_wait_ms(f->digests), -1);
-    assert_true(digests_prepare(f->digests, NULL, f->root, &place, 0));
+    assert_true(digests_prepare(f->digests, f->root, &place, 0));
     /* It is read: to ask again takes no budget. */
     assert_string_equal(look(f, 0).hex, whole.hex);
 
@@ -313,9 +313,9 @@ static void test_portions(void **state)
     struct rubric_digest changed = look(f, PORTION);
     assert_string_equal(changed.why, "its files have changed and are still being read");
     assert_true(changed.is_short);
-    assert_false(digests_prepare(f->digests, NULL, f->root, &place, PORTION));
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
     (void)work(f, PORTION);
-    assert_true(digests_prepare(f->digests, NULL, f->root, &place, PORTION));
+    assert_true(digests_prepare(f->digests, f->root, &place, PORTION));
     changed = look(f, PORTION);
     assert_true(*changed.hex && strcmp(changed.hex, whole.hex) != 0);
     (void)close(f->fd);
@@ -395,7 +395,7 @@ static void test_change_between_portions(void **state)
     bool is_ready;
     put(f, "c/big", "");
     assert_int_equal(truncate(f->path, BIG), 0);
-    assert_false(digests_prepare(f->digests, NULL, f->root, &place, PORTION));
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
     let_age();
     assert_int_equal(digests_work(f->digests, PORTION, &is_ready), 0);
     put(f, "c/big", "changed");
@@ -408,9 +408,8 @@ static void test_change_between_portions(void **state)
     (void)digests_free(fresh);
 }
 
-/* Makes a directory NAME of a rubric with a file of BIG zeros, and asks for it to be read for
- * OWNER. */
-static void prepare_big_for(struct fixture *f, const void *owner, const char *name)
+/* Makes a directory NAME of a rubric with a file of BIG zeros, and has it read in portions. */
+static void prepare_big(struct fixture *f, const char *name)
 {
     const struct tree_place place = {f->fd, name};
     char path[64];
@@ -420,62 +419,7 @@ static void prepare_big_for(struct fixture *f, const void *owner, const char *na
     (void)snprintf(path, sizeof(path), "%s/big", name);
     put(f, path, "");
     assert_int_equal(truncate(f->path, BIG), 0);
-    assert_false(digests_prepare(f->digests, owner, f->root, &place, PORTION));
-}
-
-static void prepare_big(struct fixture *f, const char *name)
-{
-    prepare_big_for(f, NULL, name);
-}
-
-#define MANY 40
-
-/* One who asks for many directories leaves room for others, who are not behind all of them. */
-static void test_owners_take_turns(void **state)
-{
-    struct fixture *f = *state;
-    static const char one, other;
-    char name[8];
-    for (int i = 0; i < MANY; i++) {
-        (void)snprintf(name, sizeof(name), "m%d", i);
-        prepare_big_for(f, &one, name);
-    }
-    /* A small directory takes no place in the line. */
-    const struct tree_place small = {f->fd, "small"};
-    assert_int_equal(mkdir(at(f, "small"), 0755), 0);
-    put(f, "small/rubric.py", "abc");
-    assert_true(digests_prepare(f->digests, &other, f->root, &small, PORTION));
-    const struct tree_place of_one = {f->fd, "small"};
-    assert_true(digests_prepare(f->digests, &one, f->root, &of_one, PORTION)); /* it is known */
-
-    prepare_big_for(f, &other, "big");
-    let_age();
-    int portions = 0;
-    for (bool is_ready; !digests_knows(f->digests, f->root, "big"); portions++)
-        (void)digests_work(f->digests, PORTION, &is_ready);
-    /* One after the other it would be behind twenty of them. */
-    assert_in_range(portions, BIG / (int)PORTION, 6 * BIG / (int)PORTION);
-    for (int i = 0; i < MANY; i++) {
-        (void)snprintf(name, sizeof(name), "m%d", i);
-        assert_false(digests_knows(f->digests, f->root, name));
-    }
-}
-
-/* Where there is no room, a small directory of one who has none read is read at once. */
-static void test_a_full_line_delays_no_small_directory(void **state)
-{
-    struct fixture *f = *state;
-    static const char owners[MANY];
-    char name[8];
-    for (int i = 0; i < MANY; i++) {
-        (void)snprintf(name, sizeof(name), "m%d", i);
-        prepare_big_for(f, &owners[i], name);
-    }
-    static const char newcomer;
-    const struct tree_place small = {f->fd, "small"};
-    assert_int_equal(mkdir(at(f, "small"), 0755), 0);
-    put(f, "small/rubric.py", "abc");
-    assert_true(digests_prepare(f->digests, &newcomer, f->root, &small, PORTION));
+    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
 }
 
 /* Each directory gets a portion in turn: one that asks for little is not behind one that asks for
@@ -528,7 +472,7 @@ static void test_change_between_all_portions(void **state)
         wait_ms(wait > 0 ? wait : 1);
         assert_in_range(n, 0, 20000);
     }
-    assert_true(digests_prepare(f->digests, NULL, f->root, &place, 0));
+    assert_true(digests_prepare(f->digests, f->root, &place, 0));
     assert_string_equal(look(f, 0).why, "its files change while they are read");
     assert_int_equal(count_descriptors(), descriptors);
 }
@@ -666,8 +610,6 @@ int main(void)
         TEST(test_portions),
         TEST(test_change_between_portions),
         TEST(test_directories_take_turns),
-        TEST(test_owners_take_turns),
-        TEST(test_a_full_line_delays_no_small_directory),
         TEST(test_young_files_delay_no_other_directory),
         TEST(test_change_between_all_portions),
         TEST(test_many_files),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the order in which parked connections resume. */
-#include "daemon/supervisor/parked.h"
 #include "daemon/supervisor/requests.h"
 #include "tests/unit/connections.h"
 
@@ -62,7 +61,7 @@ static void expect_order(const struct fixture *f, const char *expected)
 static void the_oldest_first(void **state)
 {
     struct fixture *f = *state;
-    parked_resume(&f->supervisor);
+    requests_resume(&f->supervisor);
     expect_order(f, "123");
 }
 
@@ -72,10 +71,10 @@ static void none_while_the_queue_is_full(void **state)
     struct queue_entry entry = {.size = 1};
     queue_bound(&f->supervisor.queue, 1, 1000, 10);
     queue_push(&f->supervisor.queue, &f->all.conn[2]->lane, &entry);
-    parked_resume(&f->supervisor);
+    requests_resume(&f->supervisor);
     expect_order(f, "");
     queue_remove(&f->supervisor.queue, &entry);
-    parked_resume(&f->supervisor);
+    requests_resume(&f->supervisor);
     expect_order(f, "123");
 }
 
@@ -86,10 +85,10 @@ static void a_full_lane_is_passed_over(void **state)
     struct queue_entry entry = {.size = 1};
     queue_bound(&f->supervisor.queue, 10, 1000, 1);
     queue_push(&f->supervisor.queue, &f->all.conn[0]->lane, &entry);
-    parked_resume(&f->supervisor);
+    requests_resume(&f->supervisor);
     expect_order(f, "23");
     queue_remove(&f->supervisor.queue, &entry);
-    parked_resume(&f->supervisor);
+    requests_resume(&f->supervisor);
     expect_order(f, "231");
 }
 
@@ -98,10 +97,10 @@ static void all_once_jobs_are_refused(void **state)
 {
     struct fixture *f = *state;
     queue_bound(&f->supervisor.queue, 0, 0, 0);
-    parked_resume(&f->supervisor);
+    requests_resume(&f->supervisor);
     expect_order(f, "");
     state_enter(&f->supervisor, PHASE_REFUSING);
-    parked_resume(&f->supervisor);
+    requests_resume(&f->supervisor);
     expect_order(f, "123");
 }
 
@@ -109,7 +108,7 @@ static void the_next_one_may_end_meanwhile(void **state)
 {
     struct fixture *f = *state;
     f->ends = f->all.conn[1];
-    parked_resume(&f->supervisor);
+    requests_resume(&f->supervisor);
     expect_order(f, "13");
     assert_true(TAILQ_EMPTY(&f->supervisor.conn_env.parked));
 }
