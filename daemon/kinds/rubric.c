@@ -6,6 +6,7 @@
 #include "score.h"
 
 #include "daemon/jail/view.h"
+#include "proto/fnv.h"
 
 #include <limits.h>
 #include <string.h>
@@ -37,12 +38,8 @@ static uint64_t affinity(const struct job_spec *spec)
 {
     if (spec->rubric.cold)
         return 0;
-    const char *const of[] = {spec->rubric.bench_root, spec->rubric.task_class};
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-    for (size_t i = 0; i < ARRAY_SIZE(of); i++)
-        for (const char *at = of[i] ? of[i] : ""; *at; at++)
-            hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
-    return hash | 1;
+    const char *root = spec->rubric.bench_root ? spec->rubric.bench_root : "";
+    return fnv_add(fnv_add(FNV_BASIS, root), spec->rubric.task_class) | 1;
 }
 
 static bool is_run(const struct job_spec *spec)
