@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the order in which parked connections resume. */
 #include "daemon/supervisor/requests.h"
+#include "rubricdir/digests.h"
 #include "tests/unit/connections.h"
+#include "tests/unit/files.h"
 
 struct fixture {
     struct supervisor supervisor;
@@ -113,6 +115,47 @@ static void the_next_one_may_end_meanwhile(void **state)
     assert_true(TAILQ_EMPTY(&f->supervisor.conn_env.parked));
 }
 
+/* Has connection I wait for a directory of DIGESTS that is being read. */
+static void wait_for_directory(struct fixture *f, size_t i, struct digests *digests,
+                               const char *top)
+{
+    const struct tree_place place = {open(top, O_PATH | O_DIRECTORY | O_CLOEXEC), "d"};
+    struct digests_asker asker = {.user = 0};
+    struct job_spec *spec = calloc(1, sizeof(*spec));
+    assert_non_null(spec);
+    assert_false(digests_prepare(digests, top, &place, 1, &asker));
+    close_fd(place.root);
+    spec->kind = JOB_RUBRIC;
+    spec->rubric.awaits = asker.awaits;
+    f->all.settings.kind_host.rubric_roots.digests = digests;
+    f->all.conn[i]->parked.request.job = spec;
+}
+
+/* One that waits for a directory is passed over until that was read. Once it is asked it goes on:
+ * it names no bench root. */
+static void asked_only_when_it_is_due(void **state)
+{
+    struct fixture *f = *state;
+    char top[] = "/tmp/rubricd-requests-XXXXXX", path[64];
+    struct digests *digests;
+    bool is_ready = false;
+    assert_non_null(mkdtemp(top));
+    (void)snprintf(path, sizeof(path), "%s/d", top);
+    assert_int_equal(mkdir(path, 0755), 0);
+    (void)snprintf(path, sizeof(path), "%s/d/rubric.py", top);
+    close_fd(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+    assert_int_equal(digests_new(&digests), 0);
+    wait_for_directory(f, 0, digests, top);
+    requests_resume(&f->supervisor);
+    expect_order(f, "23");
+    while (!is_ready)
+        wait_ms(MAX(digests_work(digests, UINT64_MAX, &is_ready), 0));
+    requests_resume(&f->supervisor);
+    expect_order(f, "231");
+    remove_tree(top);
+    assert_null(digests_free(digests));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +164,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_lane_is_passed_over, setup, teardown),
         cmocka_unit_test_setup_teardown(all_once_jobs_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(the_next_one_may_end_meanwhile, setup, teardown),
+        cmocka_unit_test_setup_teardown(asked_only_when_it_is_due, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
