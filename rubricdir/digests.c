@@ -27,6 +27,8 @@
 #define STANDS_TIMES 16
 /* But never for longer. */
 #define STANDS_MAX_NS (NS_PER_S / 10)
+/* To list a directory costs as much as to digest so many bytes. */
+#define LIST_BYTES ((uint64_t)4096)
 /* Of the number of a reading: how often one entry can be read. */
 #define READING_BITS 32
 
@@ -199,6 +201,8 @@ static int step(struct entry *entry, const struct tree_place *place, bool *is_fr
     if (entry->state == ENTRY_KNOWN) {
         *is_fresh = true;
         r = begin(entry, place, fault);
+        if (r == 0)
+            *budget -= MIN(*budget, entry->tree.directories * LIST_BYTES);
     }
     if (r == 0)
         r = tree_hash(&entry->tree, place, &entry->cursor, budget, fault);

@@ -162,13 +162,16 @@ static bool is_settled(const struct conn *conn)
     return !spec || settle(conn, spec, parked->settings, NULL) != 0;
 }
 
-void requests_resume(struct supervisor *supervisor)
+bool requests_resume(struct supervisor *supervisor)
 {
     const struct conn_list *parked = &supervisor->conn_env.parked;
     struct conn *conn = TAILQ_FIRST(parked), *next;
+    uint64_t until_ns = clock_now_ns() + FRAME_BUDGET_MS * NS_PER_MS;
     bool is_full = false;
     for (; conn; conn = next) {
         bool refused = state_refuses_jobs(supervisor);
+        if (!refused && clock_now_ns() >= until_ns)
+            return false;
         enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked.size);
         next = TAILQ_NEXT(conn, of_parked);
         /* The first in line gets the next room, but for that which is kept for each user. */
@@ -183,6 +186,7 @@ void requests_resume(struct supervisor *supervisor)
         if (next && !conn_is_parked(next))
             next = TAILQ_FIRST(parked); /* it ended meanwhile */
     }
+    return true;
 }
 
 /* The oldest queued job of CONN, but for commands of sessions, and jobs that have begun, if it
@@ -209,7 +213,7 @@ void requests_refuse_queued(struct supervisor *supervisor, bool spares, enum err
             dispatch_answer_error(supervisor, job, code, message);
         }
     }
-    requests_resume(supervisor);
+    (void)requests_resume(supervisor); /* a turn follows */
 }
 
 /* --- put ----------------------------------------------------------------------------------- */

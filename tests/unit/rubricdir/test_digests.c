@@ -631,6 +631,21 @@ static void test_a_directory_of_two_users(void **state)
     assert_true(digests_knows(f->digests, f->root, "c"));
 }
 
+/* Directories cost a part of the budget, as files do. */
+static void test_directories_cost(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    char name[32];
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof(name), "c/%d", i);
+        assert_int_equal(mkdir(at(f, name), 0755), 0);
+    }
+    assert_false(prepare(f, &place, PORTION));
+    (void)work(f, PORTION);
+    assert_true(prepare(f, &place, PORTION));
+}
+
 /* --- what is kept with a directory ---------------------------------------------------------- */
 
 /* Counts how often it was freed. */
@@ -733,6 +748,7 @@ int main(void)
         TEST(test_users_take_turns),
         TEST(test_who_has_most_loses_one),
         TEST(test_a_directory_of_two_users),
+        TEST(test_directories_cost),
         TEST(test_what_is_kept),
         TEST(test_what_is_kept_is_forgotten),
     };
