@@ -67,6 +67,9 @@ struct rubric_spec {
     bool cold;          /* start a new interpreter instead of forking the waiting one */
     enum sut_status sut;
     struct bytes sut_detail; /* data is NULL if absent */
+    /* The daemon's own, and 0 in a request: */
+    uint64_t user;   /* whose job it is */
+    uint64_t awaits; /* what it waits for, while its directory is read (rubricdir/digests.h) */
 };
 
 /* The program that runs a snippet. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "digests.h"
 
+#include "proto/fair.h"
 #include "proto/shortage.h"
 
 #include <fcntl.h>
@@ -10,8 +11,10 @@
 
 /* Directories that are remembered; a thousand files take some 300 KB. */
 #define ENTRIES_MAX 64
-/* Of these, directories that are being read; another one waits until there is room. */
+/* Of these, directories that are being read; another one waits until there is a place. */
 #define READING_MAX 32
+/* Who has no place reads only this part of the budget. */
+#define WITHOUT_PLACE 4
 /* Begins anew so often when files change while they are read; one that is read in portions, for at
  * least so long. */
 #define TRIES_MAX 3
@@ -24,6 +27,8 @@
 #define STANDS_TIMES 16
 /* But never for longer. */
 #define STANDS_MAX_NS (NS_PER_S / 10)
+/* To list a directory costs as much as to digest so many bytes. */
+#define LIST_BYTES ((uint64_t)4096)
 /* Of the number of a reading: how often one entry can be read. */
 #define READING_BITS 32
 
@@ -34,6 +39,7 @@ enum entry_state {
 
 struct entry {
     char *root, *name;
+    uint64_t user; /* that it counts for */
     enum entry_state state;
     struct tree tree;
     struct tree_cursor cursor;
@@ -195,6 +201,8 @@ static int step(struct entry *entry, const struct tree_place *place, bool *is_fr
     if (entry->state == ENTRY_KNOWN) {
         *is_fresh = true;
         r = begin(entry, place, fault);
+        if (r == 0)
+            *budget -= MIN(*budget, entry->tree.directories * LIST_BYTES);
     }
     if (r == 0)
         r = tree_hash(&entry->tree, place, &entry->cursor, budget, fault);
@@ -242,6 +250,7 @@ static bool update(struct entry *entry, const struct tree_place *place, uint64_t
 
 /* --- all of them -------------------------------------------------------------------------- */
 
+/* Drops ENTRY, which is not listed. */
 static void drop(struct digests *digests, struct entry *entry)
 {
     TAILQ_REMOVE(&digests->entries, entry, link);
@@ -249,16 +258,49 @@ static void drop(struct digests *digests, struct entry *entry)
     entry_free(entry);
 }
 
-/* Makes room for another entry. */
-static void make_room(struct digests *digests)
+static size_t entries_of(const struct digests *digests, uint64_t user)
 {
-    struct entry *entry = TAILQ_LAST(&digests->entries, entries);
-    while (digests->n >= ENTRIES_MAX && entry) {
-        struct entry *before = TAILQ_PREV(entry, entries, link);
-        if (!entry->is_listed)
-            drop(digests, entry);
-        entry = before;
+    const struct entry *entry;
+    size_t n = 0;
+    TAILQ_FOREACH(entry, &digests->entries, link)
+    n += entry->user == user;
+    return n;
+}
+
+/* The same of those that are being read. */
+static size_t places_of(const struct digests *digests, uint64_t user)
+{
+    const struct entry *entry;
+    size_t n = 0;
+    TAILQ_FOREACH(entry, &digests->work, of_work)
+    n += entry->user == user;
+    return n;
+}
+
+/* Whether another directory of USER may be read. */
+static bool has_place(const struct digests *digests, uint64_t user)
+{
+    return fair_may_have_one(places_of(digests, user), READING_MAX - digests->n_work);
+}
+
+/* Makes room for another entry of USER: drops the one that was not used for longest, of those of
+ * the user who would have most. */
+static void make_room(struct digests *digests, uint64_t user)
+{
+    struct entry *entry, *last = NULL;
+    size_t most = 0;
+    if (digests->n < ENTRIES_MAX)
+        return;
+    TAILQ_FOREACH_REVERSE(entry, &digests->entries, entries, link)
+    {
+        size_t n = entries_of(digests, entry->user) + (entry->user == user);
+        if (entry->is_listed || n <= most)
+            continue;
+        most = n;
+        last = entry;
     }
+    if (last)
+        drop(digests, last);
 }
 
 static struct entry *find(const struct digests *digests, const char *root, const char *name)
@@ -270,21 +312,32 @@ static struct entry *find(const struct digests *digests, const char *root, const
     return entry;
 }
 
-static struct entry *find_or_add(struct digests *digests, const char *root, const char *name)
+/* Notes that USER uses ENTRY, which from now on counts for the one of its users who has fewer: so
+ * nobody loses a directory because others use it, too. */
+static void use(struct digests *digests, struct entry *entry, uint64_t user)
+{
+    TAILQ_REMOVE(&digests->entries, entry, link);
+    TAILQ_INSERT_HEAD(&digests->entries, entry, link);
+    if (entry->user != user && entries_of(digests, user) < entries_of(digests, entry->user))
+        entry->user = user;
+}
+
+static struct entry *find_or_add(struct digests *digests, const char *root, const char *name,
+                                 uint64_t user)
 {
     struct entry *entry = find(digests, root, name);
     if (entry) {
-        TAILQ_REMOVE(&digests->entries, entry, link);
-        TAILQ_INSERT_HEAD(&digests->entries, entry, link);
+        use(digests, entry, user);
         return entry;
     }
-    make_room(digests);
+    make_room(digests, user);
     entry = calloc(1, sizeof(*entry));
     if (!entry)
         return NULL;
     entry->cursor = (struct tree_cursor)TREE_CURSOR_NULL;
     entry->failed_ns = INT64_MIN / 2;
     entry->reading = ++digests->added << READING_BITS;
+    entry->user = user;
     entry->root = strdup(root);
     entry->name = strdup(name);
     if (!entry->root || !entry->name) {
@@ -296,15 +349,17 @@ static struct entry *find_or_add(struct digests *digests, const char *root, cons
     return entry;
 }
 
-static void enlist(struct digests *digests, struct entry *entry)
+/* Returns whether it is listed: there may be no place. */
+static bool enlist(struct digests *digests, struct entry *entry)
 {
-    if (entry->is_listed || digests->n_work == READING_MAX)
-        return;
+    if (entry->is_listed || !has_place(digests, entry->user))
+        return entry->is_listed;
     entry->is_listed = true;
     entry->listed_ns = now_ns();
     entry->begun = 0;
     TAILQ_INSERT_TAIL(&digests->work, entry, of_work);
     digests->n_work++;
+    return true;
 }
 
 static void unlist(struct digests *digests, struct entry *entry)
@@ -317,9 +372,9 @@ static void unlist(struct digests *digests, struct entry *entry)
 }
 
 void digests_look(struct digests *digests, const char *root, const struct tree_place *place,
-                  uint64_t budget, struct rubric_digest *ret)
+                  uint64_t user, uint64_t budget, struct rubric_digest *ret)
 {
-    struct entry *entry = find_or_add(digests, root, place->name);
+    struct entry *entry = find_or_add(digests, root, place->name, user);
     if (!entry) {
         *ret = (struct rubric_digest){.why = "out of memory", .is_short = true};
         return;
@@ -328,7 +383,7 @@ void digests_look(struct digests *digests, const char *root, const struct tree_p
         *ret = entry->digest;
         return;
     }
-    enlist(digests, entry);
+    (void)enlist(digests, entry);
     *ret = (struct rubric_digest){.why = "its files have changed and are still being read",
                                   .is_short = true};
 }
@@ -369,19 +424,44 @@ bool digests_knows(const struct digests *digests, const char *root, const char *
     return entry && entry->state == ENTRY_KNOWN && !entry->is_listed;
 }
 
-bool digests_prepare(struct digests *digests, const char *root, const struct tree_place *place,
-                     uint64_t budget)
+static uint64_t number_of(const struct entry *entry)
 {
-    if (digests_knows(digests, root, place->name))
-        return true;
+    return entry->reading >> READING_BITS;
+}
+
+bool digests_prepare(struct digests *digests, const char *root, const struct tree_place *place,
+                     uint64_t budget, struct digests_asker *asker)
+{
     struct entry *entry = find(digests, root, place->name);
-    if (digests->n_work == READING_MAX || (entry && entry->is_listed))
+    asker->awaits = 0;
+    if (entry && entry->is_listed) {
+        use(digests, entry, asker->user);
+        asker->awaits = number_of(entry);
         return false;
-    entry = find_or_add(digests, root, place->name);
+    }
+    if (entry && entry->state == ENTRY_KNOWN)
+        return true;
+    entry = find_or_add(digests, root, place->name, asker->user);
+    if (!has_place(digests, asker->user))
+        budget /= WITHOUT_PLACE; /* what is read then, but for all of it, is lost */
     if (!entry || update(entry, place, &budget))
         return true; /* who looks is told of a shortage */
-    enlist(digests, entry);
+    bool is_listed = enlist(digests, entry);
+    asker->awaits = is_listed ? number_of(entry) : DIGESTS_A_PLACE;
+    if (!is_listed)
+        drop(digests, entry);
     return false;
+}
+
+bool digests_is_due(const struct digests *digests, const struct digests_asker *asker)
+{
+    const struct entry *entry;
+    if (asker->awaits == DIGESTS_A_PLACE)
+        return has_place(digests, asker->user);
+    TAILQ_FOREACH(entry, &digests->work, of_work)
+    if (number_of(entry) == asker->awaits)
+        return false;
+    return true;
 }
 
 /* Reads on in ENTRY. Returns whether that is done. */
@@ -415,19 +495,42 @@ int64_t digests_wait_ms(const struct digests *digests)
     return least_ms;
 }
 
-/* The directories take turns: one that is large, or whose files keep changing, delays no other. */
-int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready)
+/* Puts the directories of USER behind those of all others. */
+static void move_back(struct digests *digests, uint64_t user)
+{
+    struct entry *entry = TAILQ_FIRST(&digests->work), *next;
+    for (size_t n = digests->n_work; n > 0; n--, entry = next) {
+        next = TAILQ_NEXT(entry, of_work);
+        if (entry->user != user)
+            continue;
+        TAILQ_REMOVE(&digests->work, entry, of_work);
+        TAILQ_INSERT_TAIL(&digests->work, entry, of_work);
+    }
+}
+
+/* Takes the next directory to be read to the end of the list. NULL: none can be read now. */
+static struct entry *take_turn(struct digests *digests)
 {
     struct entry *entry = TAILQ_FIRST(&digests->work);
     while (entry && wait_of(entry) > 0)
         entry = TAILQ_NEXT(entry, of_work);
-    *ret_ready = false;
     if (!entry)
-        return digests_wait_ms(digests);
+        return NULL;
+    move_back(digests, entry->user);
     TAILQ_REMOVE(&digests->work, entry, of_work);
     TAILQ_INSERT_TAIL(&digests->work, entry, of_work);
-    *ret_ready = work_on(entry, budget);
-    if (*ret_ready)
+    return entry;
+}
+
+/* Users take turns, and then the directories of each: one that is large, or whose files keep
+ * changing, delays no other, and those of one user delay another's by one portion. */
+int64_t digests_work(struct digests *digests, uint64_t budget, bool *ret_ready)
+{
+    struct entry *entry = take_turn(digests);
+    *ret_ready = entry && work_on(entry, budget);
+    if (*ret_ready) {
         unlist(digests, entry);
+        use(digests, entry, entry->user); /* somebody waits for it */
+    }
     return digests_wait_ms(digests);
 }

@@ -50,7 +50,7 @@ static int put_rubric_digest(json_t *run, const json_t *job, const char *task_cl
     if (root < 0)
         return 0;
     const struct tree_place place = {root, task_class};
-    digests_look(digests, path, &place, UINT64_MAX, &digest);
+    digests_look(digests, path, &place, 0, UINT64_MAX, &digest);
     return *digest.hex ? json_object_set_new(run, "rubric_digest", json_string(digest.hex)) : 0;
 }
 

@@ -146,7 +146,7 @@ static void look(struct frontbenches *benches, const char *path, const char *tas
     const struct tree_place place = {root, task_class};
     _cleanup_close_ int rubric = root < 0 ? -1 : tree_open(&place, "rubric.py", O_PATH);
     if (rubric >= 0)
-        digests_look(benches->digests, path, &place, UINT64_MAX, &digest);
+        digests_look(benches->digests, path, &place, 0, UINT64_MAX, &digest);
     if (*digest.why)
         tell(benches, path, task_class, digest.why);
     (void)snprintf(ret, RUBRICDIR_DIGEST_SIZE, "%s", wanted ? wanted : digest.hex);

@@ -154,9 +154,13 @@ struct kind_ops {
                  const struct kind_host *host);
 
     /* Whether all is known of the host that an answer to the job takes: 1; 0 while it is being
-     * found out, and the job waits; a shortage as a negative errno, with FAULT. NULL: nothing is to
-     * be found out. */
-    int (*settle)(const struct job_spec *spec, const struct kind_host *host, struct fault *fault);
+     * found out, and the job waits: SPEC may say what for; a shortage as a negative errno, with
+     * FAULT. NULL: nothing is to be found out. */
+    int (*settle)(struct job_spec *spec, const struct kind_host *host, struct fault *fault);
+
+    /* Whether settle(), which has been asked about SPEC, may say something else by now: without a
+     * system call. NULL: it may. */
+    bool (*is_due)(const struct job_spec *spec, const struct kind_host *host);
 
     /* Whether the client named the program, so that the request is wrong if the kernel refuses to
      * execute it; NULL: never. */

@@ -288,7 +288,7 @@ static int settle_language(const char *name, const char *path, const struct kind
     return r;
 }
 
-static int settle(const struct job_spec *spec, const struct kind_host *host, struct fault *fault)
+static int settle(struct job_spec *spec, const struct kind_host *host, struct fault *fault)
 {
     const struct program_helper *checker = helper_of(spec);
     int own = settle_language(spec->program.language, "job.language", host, fault);

@@ -143,10 +143,14 @@ static void free_kept(void *kept)
     rubric_kept_free(kept);
 }
 
-static int settle(const struct job_spec *spec, const struct kind_host *host,
-                  _unused_ struct fault *fault)
+static int settle(struct job_spec *spec, const struct kind_host *host, _unused_ struct fault *fault)
 {
     return is_run(spec) ? rubric_settle(&spec->rubric, &host->rubric_roots) : 1;
+}
+
+static bool is_due(const struct job_spec *spec, const struct kind_host *host)
+{
+    return rubric_is_due(&spec->rubric, &host->rubric_roots);
 }
 
 extern const struct kind_ops rubric_ops;
@@ -158,6 +162,7 @@ const struct kind_ops rubric_ops = {
     .is_run = is_run,
     .score_unrun = score_unrun,
     .settle = settle,
+    .is_due = is_due,
     .plan = plan,
     .drop_input = drop_input,
     .judge = judge,

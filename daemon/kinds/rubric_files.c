@@ -324,10 +324,11 @@ static int check_digest(const struct rubric_spec *spec, const struct rubric_dige
     return refuse(ret_code, digest->is_short ? ERROR_INTERNAL : ERROR_ANOTHER_RUBRIC);
 }
 
-int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roots)
+int rubric_settle(struct rubric_spec *spec, const struct rubric_roots *roots)
 {
     const char *path = root_of(spec, roots);
-    if (!roots->digests || !path || digests_knows(roots->digests, path, spec->task_class))
+    spec->awaits = 0;
+    if (!roots->digests || !path)
         return 1;
     _cleanup_close_ int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *canonical = root < 0 ? NULL : roots_path_of(root);
@@ -335,7 +336,17 @@ int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roo
     if (!canonical || roots_allow(&roots->allowed, canonical) <= 0)
         return 1;
     const struct tree_place place = {root, spec->task_class};
-    return digests_prepare(roots->digests, path, &place, DIGEST_BYTES_AT_ONCE);
+    struct digests_asker asker = {.user = spec->user};
+    bool is_ready =
+        digests_prepare(roots->digests, canonical, &place, DIGEST_BYTES_AT_ONCE, &asker);
+    spec->awaits = asker.awaits;
+    return is_ready;
+}
+
+bool rubric_is_due(const struct rubric_spec *spec, const struct rubric_roots *roots)
+{
+    const struct digests_asker asker = {.user = spec->user, .awaits = spec->awaits};
+    return !roots->digests || digests_is_due(roots->digests, &asker);
 }
 
 /* --- what was found before ----------------------------------------------------------------- */
@@ -384,12 +395,12 @@ static bool recall(int root, const struct rubric_spec *spec, const struct rubric
 {
     struct stat st;
     const struct tree_place directory = {root, spec->task_class};
-    const char *path = root_of(spec, roots);
-    if (!roots->digests || !digests_knows(roots->digests, path, spec->task_class))
+    if (!roots->digests || !digests_knows(roots->digests, place->root, spec->task_class))
         return false;
-    digests_look(roots->digests, path, &directory, DIGEST_BYTES_AT_ONCE, &place->digest);
+    digests_look(roots->digests, place->root, &directory, spec->user, DIGEST_BYTES_AT_ONCE,
+                 &place->digest);
     const struct found *found =
-        digests_kept(roots->digests, path, spec->task_class, &place->digest);
+        digests_kept(roots->digests, place->root, spec->task_class, &place->digest);
     if (!found || strcmp(found->place.root, place->root) != 0 || fstat(root, &st) < 0)
         return false;
     struct rubric_place copy = RUBRIC_PLACE_NULL;
@@ -418,7 +429,7 @@ static void remember(const struct rubric_spec *spec, const struct rubric_roots *
         return;
     }
     found->task_class = task_class_ref(task_class);
-    digests_keep(roots->digests, root_of(spec, roots), spec->task_class, before, found, found_free);
+    digests_keep(roots->digests, place->root, spec->task_class, before, found, found_free);
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */
@@ -443,7 +454,7 @@ static int look_for(int root, const struct rubric_spec *spec, const struct rubri
     }
     const struct tree_place directory = {root, spec->task_class};
     if (roots->digests)
-        digests_look(roots->digests, root_of(spec, roots), &directory, DIGEST_BYTES_AT_ONCE,
+        digests_look(roots->digests, place->root, &directory, spec->user, DIGEST_BYTES_AT_ONCE,
                      &place->digest);
     remember(spec, roots, &before, place, *ret_task_class);
     return 0;

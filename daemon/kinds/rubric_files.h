@@ -62,5 +62,8 @@ int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots
                 enum error_code *ret_code, struct fault *fault);
 
 /* Looks whether the digest of the job's directory takes long to find out. 1: it does not; 0: it is
- * being found out. */
-int rubric_settle(const struct rubric_spec *spec, const struct rubric_roots *roots);
+ * being found out, or waits for its turn to be. */
+int rubric_settle(struct rubric_spec *spec, const struct rubric_roots *roots);
+
+/* Whether rubric_settle() may say something else than it did. */
+bool rubric_is_due(const struct rubric_spec *spec, const struct rubric_roots *roots);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "warm_class.h"
 
+#include "proto/fnv.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,10 +34,9 @@ void warm_class_add_limits(SHA2_CTX *context, const struct limits *limits)
 
 uint64_t warm_class_affinity(const char *const *texts, size_t count)
 {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    uint64_t hash = FNV_BASIS;
     for (size_t i = 0; i < count; i++)
-        for (const char *at = texts[i] ? texts[i] : ""; *at; at++)
-            hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+        hash = fnv_add(hash, texts[i] ? texts[i] : "");
     return hash | 1;
 }
 

@@ -2,6 +2,7 @@
 #include "users.h"
 
 #include "proto/fair.h"
+#include "proto/fnv.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -71,6 +72,11 @@ struct user *user_leave(struct user *user)
         free(user);
     }
     return NULL;
+}
+
+uint64_t user_number(const struct user *user)
+{
+    return user->share ? fnv_add(FNV_BASIS ^ user->uid, user->share) : user->uid;
 }
 
 /* All shares together. */

@@ -42,6 +42,10 @@ struct user *users_join(struct users *users, uid_t uid, const char *share);
 /* Counts one connection less; frees a user who has none left. Accepts and returns NULL. */
 struct user *user_leave(struct user *user);
 
+/* A number of USER's, the same whenever the user connects: the uid, or for a share one that another
+ * user has by chance alone, of that gateway. */
+uint64_t user_number(const struct user *user);
+
 /* Whether USER is the one of its uid for SHARE; NULL: for none. */
 bool user_has_share(const struct user *user, const char *share);
 

@@ -40,9 +40,12 @@ static bool is_run(const struct job_spec *spec)
 }
 
 /* As the `settle` of kind_ops. */
-static int settle(const struct job_spec *spec, const struct settings *settings, struct fault *fault)
+static int settle(const struct conn *conn, struct job_spec *spec, const struct settings *settings,
+                  struct fault *fault)
 {
     const struct kind_ops *kind = kind_ops_get(spec->kind);
+    if (spec->kind == JOB_RUBRIC)
+        spec->rubric.user = user_number(conn->user);
     return kind->settle ? kind->settle(spec, &settings->kind_host, fault) : 1;
 }
 
@@ -121,7 +124,7 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     struct fault fault = FAULT_NULL;
     struct session *session = NULL;
     bool refuses = refuses_job(supervisor, conn, request->job, size);
-    int settled = refuses ? 1 : settle(request->job, settings, &fault);
+    int settled = refuses ? 1 : settle(conn, request->job, settings, &fault);
     if (refuses) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
@@ -147,26 +150,35 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     }
 }
 
-/* Whether nothing is being found out for a request that waits. Only submits can wait for that. */
-static bool is_settled(const struct parked_request *parked)
+/* Whether nothing is being found out for the request of CONN, which waits. Only submits can wait
+ * for that. */
+static bool is_settled(const struct conn *conn)
 {
-    return !parked->request.job || settle(parked->request.job, parked->settings, NULL) != 0;
+    const struct parked_request *parked = &conn->parked;
+    struct job_spec *spec = parked->request.job;
+    const struct kind_ops *kind = spec ? kind_ops_get(spec->kind) : NULL;
+    if (kind && kind->is_due && !kind->is_due(spec, &parked->settings->kind_host))
+        return false;
+    return !spec || settle(conn, spec, parked->settings, NULL) != 0;
 }
 
-void requests_resume(struct supervisor *supervisor)
+bool requests_resume(struct supervisor *supervisor)
 {
     const struct conn_list *parked = &supervisor->conn_env.parked;
     struct conn *conn = TAILQ_FIRST(parked), *next;
+    uint64_t until_ns = clock_now_ns() + FRAME_BUDGET_MS * NS_PER_MS;
     bool is_full = false;
     for (; conn; conn = next) {
         bool refused = state_refuses_jobs(supervisor);
+        if (!refused && clock_now_ns() >= until_ns)
+            return false;
         enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked.size);
         next = TAILQ_NEXT(conn, of_parked);
         /* The first in line gets the next room, but for that which is kept for each user. */
         if (room == QUEUE_ROOM && is_full && !queue_user_is_owed(&conn->lane))
             room = QUEUE_FULL;
         is_full |= room == QUEUE_FULL;
-        if (room == QUEUE_ROOM && !refused && !is_settled(&conn->parked))
+        if (room == QUEUE_ROOM && !refused && !is_settled(conn))
             continue; /* it keeps its place, but takes no room from those behind it */
         if (room != QUEUE_ROOM && !refused)
             continue;
@@ -174,6 +186,7 @@ void requests_resume(struct supervisor *supervisor)
         if (next && !conn_is_parked(next))
             next = TAILQ_FIRST(parked); /* it ended meanwhile */
     }
+    return true;
 }
 
 /* The oldest queued job of CONN, but for commands of sessions, and jobs that have begun, if it
@@ -200,7 +213,7 @@ void requests_refuse_queued(struct supervisor *supervisor, bool spares, enum err
             dispatch_answer_error(supervisor, job, code, message);
         }
     }
-    requests_resume(supervisor);
+    (void)requests_resume(supervisor); /* a turn follows */
 }
 
 /* --- put ----------------------------------------------------------------------------------- */

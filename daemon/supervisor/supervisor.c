@@ -120,15 +120,20 @@ static void refuse_for_no_jail(struct supervisor *supervisor)
 
 static void on_turn(evutil_socket_t fd, short what, void *userdata)
 {
+    static const struct timeval next_turn = {0};
     struct supervisor *supervisor = userdata;
+    bool is_done;
     (void)fd;
     (void)what;
     sessions_settle(supervisor);
     pool_reap(&supervisor->pool);
     relieve_memory(supervisor);
     do
-        requests_resume(supervisor);
-    while (pool_dispatch(&supervisor->pool));
+        is_done = requests_resume(supervisor);
+    while (pool_dispatch(&supervisor->pool) && is_done);
+    /* Due at once, behind what is ready by then. */
+    if (!is_done && event_add(supervisor->turn, &next_turn) < 0)
+        event_active(supervisor->turn, 0, 0); /* takes no memory */
     refuse_for_no_jail(supervisor);
     if (supervisor->single_client && supervisor->conn_count == 0)
         begin_drain(supervisor);

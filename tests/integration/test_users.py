@@ -2,6 +2,7 @@
 """Clients of different users: what one of them does on however many connections costs the others no more
 than their share of the slots, of the memory for large messages, and of the connections."""
 
+import os
 import re
 import socket
 import subprocess
@@ -129,6 +130,43 @@ def test_large_frames_of_one_user_leave_memory_to_others(start_public):
     assert_answered(other, "other")
     assert time.monotonic() < asked + 1
     close_all(other, *many)
+
+
+def test_directories_of_one_user_delay_no_others_rubric(start_public):
+    """One asks for more large directories than are read at a time. Another one's rubrics, a small one and
+    one that is read in portions, have their answers long before those are read: no more of them than were
+    being read from the beginning."""
+    daemon, bench = start_public(slots=1)
+    count, most_places = 60, 24
+    bench.rubric(PASSING, "large")
+    (bench.root / "large" / "data").touch()
+    os.truncate(bench.root / "large" / "data", 63 << 20)
+    for n in range(count):  # another directory each
+        (bench.root / f"large-{n}").symlink_to("large")
+    known, small, some = (bench.job(PASSING) for _ in range(3))
+    (bench.root / some["task_class"] / "data").write_bytes(bytes(4 << 20))
+    (other,) = connect_as(daemon, OTHER)
+    assert_passed(other, "first", known)
+    many = connect_as(daemon, MANY, count)
+    for n, client in enumerate(many):
+        client.submit("large", bench.job(name=f"large-{n}"))
+    with daemon.connect() as watcher:
+        wait_until(lambda: paused(watcher, MANY) == count, "they wait")
+        for id, job in {"known": known, "small": small, "some": some}.items():
+            assert_passed(other, id, job)
+        assert paused(watcher, MANY) >= count - most_places
+    close_all(other, *many)
+
+
+def paused(watcher, uid):
+    return sum(c["paused"] for c in watcher.status()["clients"] if c["uid"] == uid)
+
+
+def assert_passed(client, id, job):
+    client.submit(id, job)
+    (result,) = answers(client, 1)
+    assert result["type"] == "result" and result["score"]["passed"] is True, result
+    assert result["rubric_digest"], result
 
 
 def connections(daemon):

@@ -67,7 +67,7 @@ static struct rubric_digest look(struct fixture *f, uint64_t budget)
 {
     struct rubric_digest digest;
     const struct tree_place place = {f->fd, "c"};
-    digests_look(f->digests, f->root, &place, budget, &digest);
+    digests_look(f->digests, f->root, &place, 0, budget, &digest);
     assert_true(!*digest.hex == !!*digest.why);
     return digest;
 }
@@ -120,7 +120,7 @@ static void test_writes_in_one_tick(void **state)
         struct digests *fresh;
         const struct tree_place place = {f->fd, "c"};
         assert_int_equal(digests_new(&fresh), 0);
-        digests_look(fresh, f->root, &place, ALL, &alone);
+        digests_look(fresh, f->root, &place, 0, ALL, &alone);
         assert_string_equal(digest.hex, alone.hex);
         (void)digests_free(fresh);
     }
@@ -148,7 +148,7 @@ static void expect_none(struct fixture *f, const char *why)
     const struct tree_place place = {f->fd, "c"};
     size_t descriptors = count_descriptors();
     assert_int_equal(digests_new(&fresh), 0);
-    digests_look(fresh, f->root, &place, ALL, &digest);
+    digests_look(fresh, f->root, &place, 0, ALL, &digest);
     (void)digests_free(fresh);
     assert_string_equal(digest.why, why);
     assert_string_equal(digest.hex, "");
@@ -267,6 +267,13 @@ static void test_unreadable(void **state)
     assert_int_equal(seteuid(uid), 0);
 }
 
+/* As digests_prepare(), of user 0. */
+static bool prepare(struct fixture *f, const struct tree_place *place, uint64_t budget)
+{
+    struct digests_asker asker = {.user = 0};
+    return digests_prepare(f->digests, f->root, place, budget, &asker);
+}
+
 /* --- portions ----------------------------------------------------------------------------- */
 
 /* Reads in portions until nothing is left; returns how often. */
@@ -298,12 +305,12 @@ static void test_portions(void **state)
     assert_int_equal(digests_new(&f->digests), 0);
 
     assert_int_equal(digests_wait_ms(f->digests), -1);
-    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
-    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    assert_false(prepare(f, &place, PORTION));
+    assert_false(prepare(f, &place, PORTION));
     assert_true(digests_wait_ms(f->digests) >= 0);
     assert_true(work(f, PORTION) >= BIG / (int)PORTION - 1);
     assert_int_equal(digests_wait_ms(f->digests), -1);
-    assert_true(digests_prepare(f->digests, f->root, &place, 0));
+    assert_true(prepare(f, &place, 0));
     /* It is read: to ask again takes no budget. */
     assert_string_equal(look(f, 0).hex, whole.hex);
 
@@ -313,9 +320,9 @@ static void test_portions(void **state)
     struct rubric_digest changed = look(f, PORTION);
     assert_string_equal(changed.why, "its files have changed and are still being read");
     assert_true(changed.is_short);
-    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    assert_false(prepare(f, &place, PORTION));
     (void)work(f, PORTION);
-    assert_true(digests_prepare(f->digests, f->root, &place, PORTION));
+    assert_true(prepare(f, &place, PORTION));
     changed = look(f, PORTION);
     assert_true(*changed.hex && strcmp(changed.hex, whole.hex) != 0);
     (void)close(f->fd);
@@ -395,7 +402,7 @@ static void test_change_between_portions(void **state)
     bool is_ready;
     put(f, "c/big", "");
     assert_int_equal(truncate(f->path, BIG), 0);
-    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    assert_false(prepare(f, &place, PORTION));
     let_age();
     assert_int_equal(digests_work(f->digests, PORTION, &is_ready), 0);
     put(f, "c/big", "changed");
@@ -403,7 +410,7 @@ static void test_change_between_portions(void **state)
     struct rubric_digest digest = look(f, ALL), alone;
     struct digests *fresh;
     assert_int_equal(digests_new(&fresh), 0);
-    digests_look(fresh, f->root, &place, ALL, &alone);
+    digests_look(fresh, f->root, &place, 0, ALL, &alone);
     assert_string_equal(digest.hex, alone.hex);
     (void)digests_free(fresh);
 }
@@ -419,7 +426,7 @@ static void prepare_big(struct fixture *f, const char *name)
     (void)snprintf(path, sizeof(path), "%s/big", name);
     put(f, path, "");
     assert_int_equal(truncate(f->path, BIG), 0);
-    assert_false(digests_prepare(f->digests, f->root, &place, PORTION));
+    assert_false(prepare(f, &place, PORTION));
 }
 
 /* Each directory gets a portion in turn: one that asks for little is not behind one that asks for
@@ -472,7 +479,7 @@ static void test_change_between_all_portions(void **state)
         wait_ms(wait > 0 ? wait : 1);
         assert_in_range(n, 0, 20000);
     }
-    assert_true(digests_prepare(f->digests, f->root, &place, 0));
+    assert_true(prepare(f, &place, 0));
     assert_string_equal(look(f, 0).why, "its files change while they are read");
     assert_int_equal(count_descriptors(), descriptors);
 }
@@ -510,10 +517,133 @@ static void test_many_directories(void **state)
         (void)snprintf(name, sizeof(name), "c%d/rubric.py", i);
         put(f, name, "abc");
         (void)snprintf(name, sizeof(name), "c%d", i);
-        digests_look(f->digests, f->root, &place, ALL, &digest);
+        digests_look(f->digests, f->root, &place, 0, ALL, &digest);
         assert_string_equal(digest.hex, OF_ABC);
     }
     assert_string_equal(look(f, ALL).hex, OF_ABC);
+}
+
+/* --- users -------------------------------------------------------------------------------- */
+
+/* Makes a directory N of USER's: BIG bytes, or nothing but a rubric. Returns what waits for it. */
+static struct digests_asker ask(struct fixture *f, uint64_t user, int n, bool is_big)
+{
+    char name[32], path[64];
+    const struct tree_place place = {f->fd, name};
+    struct digests_asker asker = {.user = user, .awaits = 1};
+    (void)snprintf(name, sizeof(name), "u%d-%d", (int)user, n);
+    (void)snprintf(path, sizeof(path), "%s/rubric.py", name);
+    if (mkdir(at(f, name), 0755) == 0)
+        put(f, path, "abc");
+    (void)snprintf(path, sizeof(path), "%s/big", name);
+    if (is_big) {
+        put(f, path, "");
+        assert_int_equal(truncate(f->path, BIG), 0);
+    }
+    bool is_ready = digests_prepare(f->digests, f->root, &place, PORTION, &asker);
+    assert_int_equal(is_ready, asker.awaits == 0);
+    return asker;
+}
+
+static bool knows(const struct fixture *f, uint64_t user, int n)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "u%d-%d", (int)user, n);
+    return digests_knows(f->digests, f->root, name);
+}
+
+#define MANY 40
+/* Of 32 places, three times as many as are left. */
+#define MOST_PLACES 24
+
+/* One user asks for more directories than can be read; another one has a place all the same, and
+ * what takes no place is read at once. */
+static void test_a_user_leaves_places_to_others(void **state)
+{
+    struct fixture *f = *state;
+    struct digests_asker waiting = {.user = 0};
+    for (int n = 0; n < MANY; n++) {
+        struct digests_asker asker = ask(f, 1, n, true);
+        assert_int_equal(asker.awaits == DIGESTS_A_PLACE, n >= MOST_PLACES);
+        assert_false(digests_is_due(f->digests, &asker));
+        waiting = asker;
+    }
+    assert_int_equal(ask(f, 1, MANY, false).awaits, 0);
+    assert_int_equal(ask(f, 2, 0, false).awaits, 0);
+    struct digests_asker other = ask(f, 2, 1, true);
+    assert_true(other.awaits != 0 && other.awaits != DIGESTS_A_PLACE);
+    /* Who has waited for a place is called when there is one, and who has waited for a directory
+     * when it is read. */
+    bool is_ready = false;
+    let_age();
+    while (!is_ready)
+        wait_ms(MAX(digests_work(f->digests, ALL, &is_ready), 0));
+    while (!digests_is_due(f->digests, &other))
+        wait_ms(MAX(digests_work(f->digests, ALL, &is_ready), 0));
+    assert_true(knows(f, 2, 1));
+    while (!digests_is_due(f->digests, &waiting))
+        wait_ms(MAX(digests_work(f->digests, ALL, &is_ready), 0));
+    assert_true(ask(f, 1, MANY - 1, false).awaits != DIGESTS_A_PLACE);
+    assert_int_equal(ask(f, 1, MANY - 2, false).awaits, DIGESTS_A_PLACE);
+}
+
+/* However many directories one has to read, a portion of another's is read after each. */
+static void test_users_take_turns(void **state)
+{
+    struct fixture *f = *state;
+    bool is_ready = false;
+    int n = 0;
+    for (int i = 0; i < MOST_PLACES; i++)
+        (void)ask(f, 1, i, true);
+    struct digests_asker other = ask(f, 2, 0, true);
+    let_age();
+    for (; !digests_is_due(f->digests, &other); n++)
+        wait_ms(MAX(digests_work(f->digests, PORTION, &is_ready), 0));
+    /* What was young is read twice. */
+    assert_in_range(n, 2, 2 * 2 * (BIG / (int)PORTION + 2));
+}
+
+/* Who has most directories loses one, not who has used his for longest. */
+static void test_who_has_most_loses_one(void **state)
+{
+    struct fixture *f = *state;
+    (void)ask(f, 2, 0, false);
+    (void)ask(f, 3, 0, false);
+    for (int n = 0; n < 3 * MANY; n++)
+        (void)ask(f, 1, n, false);
+    assert_true(knows(f, 2, 0) && knows(f, 3, 0) && knows(f, 1, 3 * MANY - 1));
+    assert_false(knows(f, 1, 0));
+}
+
+/* A directory that a user with few has in use counts for him, whoever else uses it. */
+static void test_a_directory_of_two_users(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    struct rubric_digest digest;
+    for (int n = 0; n < MANY; n++)
+        (void)ask(f, 1, n, false);
+    for (uint64_t user = 1; user <= 2; user++)
+        digests_look(f->digests, f->root, &place, user, ALL, &digest);
+    digests_look(f->digests, f->root, &place, 1, ALL, &digest);
+    for (int n = MANY; n < 4 * MANY; n++)
+        (void)ask(f, 1, n, false);
+    assert_true(digests_knows(f->digests, f->root, "c"));
+}
+
+/* Directories cost a part of the budget, as files do. */
+static void test_directories_cost(void **state)
+{
+    struct fixture *f = *state;
+    const struct tree_place place = {f->fd, "c"};
+    char name[32];
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof(name), "c/%d", i);
+        assert_int_equal(mkdir(at(f, name), 0755), 0);
+    }
+    assert_false(prepare(f, &place, PORTION));
+    (void)work(f, PORTION);
+    assert_true(prepare(f, &place, PORTION));
 }
 
 /* --- what is kept with a directory ---------------------------------------------------------- */
@@ -581,7 +711,7 @@ static void test_what_is_kept_is_forgotten(void **state)
     for (int i = 0; i < 100; i++) {
         const struct tree_place place = {f->fd, name};
         (void)snprintf(name, sizeof(name), "c%d", i);
-        digests_look(f->digests, f->root, &place, ALL, &digest);
+        digests_look(f->digests, f->root, &place, 0, ALL, &digest);
     }
     assert_int_equal(freed, 1);
     struct rubric_digest second = look(f, ALL);
@@ -614,6 +744,11 @@ int main(void)
         TEST(test_change_between_all_portions),
         TEST(test_many_files),
         TEST(test_many_directories),
+        TEST(test_a_user_leaves_places_to_others),
+        TEST(test_users_take_turns),
+        TEST(test_who_has_most_loses_one),
+        TEST(test_a_directory_of_two_users),
+        TEST(test_directories_cost),
         TEST(test_what_is_kept),
         TEST(test_what_is_kept_is_forgotten),
     };

@@ -548,8 +548,8 @@ static void refuse_report(const struct fixture *f, int expected)
 
 static void test_report_round_trip(void **state)
 {
-    static const uint32_t types[] = {LINK_READY,    LINK_FAILED, LINK_ENDED,
-                                     LINK_RETURNED, LINK_TIMES,  LINK_SECOND, LINK_LOADED};
+    static const uint32_t types[] = {LINK_READY, LINK_FAILED, LINK_ENDED, LINK_RETURNED,
+                                     LINK_TIMES, LINK_SECOND, LINK_LOADED};
     const struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         struct link_notice notice = make_report(types[i]), received;

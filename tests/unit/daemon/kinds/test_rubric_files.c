@@ -1147,6 +1147,33 @@ static void test_found_beneath_a_root_that_moves(void **state)
     assert_null(digests_free(digests));
 }
 
+/* A root has many names, and its directories are read once. */
+static void test_spellings_of_a_root(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const everywhere[] = {"/"}, *const spellings[] = {"root", "root/.", "link"};
+    struct digests *digests = NULL;
+    uint64_t first = 0;
+    assert_int_equal(digests_new(&digests), 0);
+    make_task_class(f, "root/class", "{}");
+    make_file(f, "root/class/data", "");
+    assert_int_equal(truncate(at(f, "root/class/data"), 8 << 20), 0);
+    make_link(f, "link", "root");
+    const struct rubric_roots roots = {.allowed = {.item = everywhere, .count = 1},
+                                       .digests = digests};
+    for (size_t i = 0; i < ARRAY_SIZE(spellings); i++) {
+        char name[] = "class", root[PATH_MAX];
+        struct rubric_spec spec = {.task_class = name,
+                                   .bench_root = strcpy(root, at(f, spellings[i]))};
+        assert_int_equal(rubric_settle(&spec, &roots), 0);
+        assert_false(rubric_is_due(&spec, &roots));
+        assert_int_not_equal(spec.awaits, 0);
+        first = i == 0 ? spec.awaits : first;
+        assert_int_equal(spec.awaits, first);
+    }
+    assert_null(digests_free(digests));
+}
+
 #define ON_TREE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -1179,6 +1206,7 @@ int main(void)
         ON_TREE(test_path_that_is_too_long),
         ON_TREE(test_root_through_a_descriptor),
         ON_TREE(test_a_shortage_says_nothing_of_the_rubric),
+        ON_TREE(test_spellings_of_a_root),
         ON_TREE(test_found_once),
         ON_TREE(test_found_behind_a_link),
         ON_TREE(test_found_beneath_a_root_that_moves),

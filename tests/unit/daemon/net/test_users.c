@@ -45,6 +45,8 @@ static void test_a_share_is_a_user(void **state)
     assert_string_equal(alice->share, "alice");
     assert_int_equal(alice->connections, 2);
     assert_null(none->share);
+    assert_int_equal(user_number(none), none->uid);
+    assert_int_not_equal(user_number(alice), none->uid);
     assert_int_equal(none->connections, 1);
     assert_ptr_not_equal(alice, bob);
     assert_ptr_not_equal(alice, other);
