@@ -523,7 +523,7 @@ def judge(job, link, report):
     try:
         if link.transcript is not None:
             watch.observe(link, job.tests())
-        rests.Rests(link).install(job.prelude + job.code, job.tests())  # before ambient looks what the tests replace
+        rests.Rests(link).install(job.prelude + job.code)  # before ambient looks what the tests replace
         link.ambient = ambient.Ambient(job.tests())
         checker = Checker(job, link, report)
         checker.collector = garbage.Collector() if link.transcript is None else garbage.Nobodys()

@@ -15,27 +15,20 @@ class Rests:
         self.link, self.main = link, get_ident()
         self.is_fork = False
 
-    def install(self, code, tests):
-        """CODE is the text of the code's program, and TESTS that of the tests'."""
+    def install(self, code):
+        """CODE is the text of the code's program."""
         lowered = code.lower()
-        self.has_threads = "thread" in lowered or "concurrent" in lowered
-        if self.has_threads or "sleep" in tests:
-            self.replace_sleep()
-        if self.has_threads:
-            import os
-            import threading
-
-            os.register_at_fork(after_in_child=self.forked)
-            threading._allocate_lock = lambda: Waiter(self)  # of Condition.wait()
-
-    def replace_sleep(self):
+        if "thread" not in lowered and "concurrent" not in lowered:
+            return
+        import os
+        import threading
         import time
 
+        os.register_at_fork(after_in_child=self.forked)
         self.now, self.sleep = time.monotonic, time.sleep
 
         def sleep(seconds, /):
-            self.link.answers.clear()  # an object of the code's that looks at a clock has another answer then
-            if self.has_threads and self.may_rest() and type(seconds) in (int, float) and seconds > 0:
+            if self.may_rest() and type(seconds) in (int, float) and seconds > 0:
                 self.rest(seconds)
             else:
                 self.sleep(seconds)
@@ -43,6 +36,7 @@ class Rests:
         self.link.observed[id(sleep)] = self.sleep
         sleep.__module__ = "time"
         time.sleep = sleep
+        threading._allocate_lock = lambda: Waiter(self)  # of Condition.wait()
 
     def forked(self):
         self.is_fork = True
