@@ -606,7 +606,7 @@ def test_parts_come_in_order(client):
 
 def test_parts_are_bounded_and_those_that_never_end_give_way(start_daemon):
     large = [{"input": "", "output": "x" * 1000}]
-    with start_daemon("program.put_bytes=3K", "program.put_bytes_per_client=2500").connect() as client:
+    with start_daemon("program.put_bytes=3600", "program.put_bytes_per_client=2700").connect() as client:
         kept, _ = put(client, large)
         digest, answers = in_parts(client, large, large, large)  # the second makes the other set go
         assert [answer["type"] for answer in answers] == ["stored", "stored", "error"]
