@@ -258,29 +258,20 @@ static void drop(struct digests *digests, struct entry *entry)
     entry_free(entry);
 }
 
-static size_t entries_of(const struct digests *digests, uint64_t user)
+/* Counts the directories of USER; only those that are being read if IS_READING. */
+static size_t count_of(const struct digests *digests, uint64_t user, bool is_reading)
 {
     const struct entry *entry;
     size_t n = 0;
     TAILQ_FOREACH(entry, &digests->entries, link)
-    n += entry->user == user;
-    return n;
-}
-
-/* The same of those that are being read. */
-static size_t places_of(const struct digests *digests, uint64_t user)
-{
-    const struct entry *entry;
-    size_t n = 0;
-    TAILQ_FOREACH(entry, &digests->work, of_work)
-    n += entry->user == user;
+    n += entry->user == user && (!is_reading || entry->is_listed);
     return n;
 }
 
 /* Whether another directory of USER may be read. */
 static bool has_place(const struct digests *digests, uint64_t user)
 {
-    return fair_may_have_one(places_of(digests, user), READING_MAX - digests->n_work);
+    return fair_may_have_one(count_of(digests, user, true), READING_MAX - digests->n_work);
 }
 
 /* Makes room for another entry of USER: drops the one that was not used for longest, of those of
@@ -293,7 +284,7 @@ static void make_room(struct digests *digests, uint64_t user)
         return;
     TAILQ_FOREACH_REVERSE(entry, &digests->entries, entries, link)
     {
-        size_t n = entries_of(digests, entry->user) + (entry->user == user);
+        size_t n = count_of(digests, entry->user, false) + (entry->user == user);
         if (entry->is_listed || n <= most)
             continue;
         most = n;
@@ -318,7 +309,8 @@ static void use(struct digests *digests, struct entry *entry, uint64_t user)
 {
     TAILQ_REMOVE(&digests->entries, entry, link);
     TAILQ_INSERT_HEAD(&digests->entries, entry, link);
-    if (entry->user != user && entries_of(digests, user) < entries_of(digests, entry->user))
+    if (entry->user != user &&
+        count_of(digests, user, false) < count_of(digests, entry->user, false))
         entry->user = user;
 }
 

@@ -2,10 +2,10 @@
 """Loads modules, and hears who imports what and what each leaves outside of itself. Runs in the template of a class
 (daemon/jail/template.h) before any code does; hidden.py makes use of what was heard.
 
-Who imports is who is being loaded when it happens, whichever module's function does it. Modules that are not Python's
-import what is there without a word. So what earlier names of the class have loaded is taken away while the next one is
-loaded, and given back to who asks for it. What a module has changed in
-others is undone when it is hidden, and done again when it is shown."""
+An import counts for the module that is being loaded at that moment, whichever module's function makes it. Modules written
+in C import what is loaded already without calling anything that this module hears. So the Hearer takes away what earlier
+names of the class have loaded while it loads the next one, and gives each module back when something asks for it. hidden.py
+undoes what a module has changed in others when it hides the module, and does it again when it shows it."""
 
 import _warnings
 import builtins
@@ -279,7 +279,7 @@ class Hearer:
             raise Refused("its modules keep the function that imports")
 
 
-# What changes as modules are loaded, and is nobody's doing.
+# Attributes that loading modules changes by itself: no module is to blame.
 UNHEARD = {("warnings", "filters")}
 
 

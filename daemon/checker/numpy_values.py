@@ -120,6 +120,14 @@ def _is_plain(value):
     return any(type(value) is kind for kind in PLAIN)
 
 
+def of_objects(items):
+    """Returns an array of one dimension that has ITEMS as they are."""
+    array = load("numpy").empty(len(items), object)
+    for number, item in enumerate(items):  # else a list would become many items
+        array[number] = item
+    return array
+
+
 def _take_objects(value):
     items = value.ravel().tolist()
     if not all(map(_is_plain, items)):
@@ -133,10 +141,7 @@ def _make_objects(parts):
     shape, items = rest[:dimensions], rest[dimensions:]
     need_integers(shape, 0)
     need(type(may_write) is bool and all(map(_is_plain, items)))
-    value = load("numpy").empty(len(items), object)
-    for number, item in enumerate(items):  # else a list would become many items
-        value[number] = item
-    value = value.reshape(shape)
+    value = of_objects(items).reshape(shape)
     value.flags.writeable = may_write
     return value
 

@@ -177,7 +177,7 @@ class Making:
         kind, *rest = parts
         if kind == "objects":
             (count,) = rest
-            return _of_objects((take or self.items)(count))
+            return numpy_values.of_objects((take or self.items)(count))
         return self.MAKERS[kind](self, *rest)
 
     def plain(self, text, data):
@@ -270,13 +270,6 @@ class Making:
         return frame
 
 
-def _of_objects(items):
-    array = load("numpy").empty(len(items), object)
-    for number, item in enumerate(items):  # else a list would become many items
-        array[number] = item
-    return array
-
-
 def _take_moment(value):
     """Takes a Timestamp apart, or a Timedelta."""
     zone = getattr(value, "tz", None)
@@ -365,13 +358,15 @@ def _class_of_single(name):
 
 
 def row_name(kind):
-    """Returns the name of the row of a class that says it is pandas'; None if there is none."""
-    names = vars(sys.modules.get("pandas", sys))
+    """Returns the name of the row for KIND, a class that claims to be one of pandas'; None if no row is for it."""
+    if "pandas" not in sys.modules:
+        return None
+    names = vars(sys.modules["pandas"])
     for name in ("DataFrame", "Series", "Interval", "Period", *MOMENTS):
         if kind is names.get(name):
             return name
     for name in SINGLES:
-        if kind is type(names.get(name)):
+        if name in names and kind is type(names[name]):
             return name
     return "Index" if is_index(kind, names) else None
 

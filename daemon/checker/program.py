@@ -14,7 +14,7 @@ DEFINITIONS = (*FUNCTIONS, _ast.ClassDef)
 TRIMMED_MAX = 200  # lines that are left off the end of a prelude until the rest can be parsed
 _GLOBAL = (_symtable.GLOBAL_EXPLICIT, _symtable.GLOBAL_IMPLICIT)
 _BOUND = _symtable.DEF_BOUND
-TESTS = "__main__"  # the name of the tests' module, so that what they guard with it runs
+TESTS = suite.TESTS
 # How a name is bound: the kinds of `bindings`.
 IMPORT, DEFINED, VALUE = "import", "defined", "value"
 

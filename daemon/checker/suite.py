@@ -312,7 +312,7 @@ def seed_random(text, seed):
 HAS_CROSSED = "has_crossed"  # an attribute of exits that the tests raised in a callback, and the code let through
 
 
-TESTS = "__main__"  # the module of the tests
+TESTS = "__main__"  # the name of the tests' module, so that what they guard with it runs
 OF_CODE = "<candidate>"  # the file name of the code, which may be in that module, too
 
 
