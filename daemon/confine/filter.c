@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter.h"
+#include "filter_by_hand.h"
 
-#include "daemon/jail/enclosure.h"
 #include "daemon/jail/pass.h"
 #include "proto/util.h"
 
@@ -22,14 +22,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-
-/* The newest system call known when this list was written. Newer ones do not exist for jobs until
- * somebody has reviewed them. */
-#define NEWEST_KNOWN 450
-
-#define IOPRIO_WHO_PROCESS 1
-#define IOPRIO_CLASS(class) ((uint32_t)(class) << 13)
-#define IOPRIO_CLASS_REAL_TIME IOPRIO_CLASS(1)
 
 #ifndef F_SETDELEG
 #define F_SETDELEG 1040 /* since Linux 6.19 */
@@ -86,8 +78,13 @@ static const struct group groups[] = {
     {ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
     /* The host has a fixed number of events for all contexts of everybody. */
     {ENOSYS, {"io_setup", NULL}},
-    /* A pipe keeps all of a huge page of which it was given a byte. Nobody counts it there. */
+    /* A pipe keeps all of a page of which it was given a byte, also when its file was cut short
+     * since then. Nobody counts it there. To a program, no file can be moved that way. (splice()
+     * and sendfile(), which the jail uses: add_splice(), jail/pass.h.) */
     {ENOSYS, {"vmsplice", NULL}},
+    {EINVAL, {"tee", NULL}},
+    /* Nobody counts what the kernel notes about which node the pages of a file belong on. */
+    {EPERM, {"mbind", "set_mempolicy", "set_mempolicy_home_node", NULL}},
     /* Nobody counts lists of access rights, of which each file may have two. To a program, the file
      * system has no extended attributes. (setxattrat() is newer than NEWEST_KNOWN.) */
     {EOPNOTSUPP, {"setxattr", "lsetxattr", "fsetxattr", NULL}},
@@ -220,13 +217,26 @@ static int add_terminals(scmp_filter_ctx ctx)
 }
 
 /* Refuses what tells of others' use of a file, or delays it, like inotify: a directory's notices,
- * and leases. */
+ * and leases. Then, as a kernel that does not know them: locks whose holder the kernel does not
+ * name, so that the jail could not count them (jail/tree_locks.h); and hints about how long what is
+ * written will be needed, which would stay with a directory for the next job. */
 static int add_watching(scmp_filter_ctx ctx)
 {
-    static const uint32_t commands[] = {F_NOTIFY, F_SETLEASE, F_SETDELEG};
+    static const struct {
+        uint32_t command;
+        int error;
+    } commands[] = {
+        {F_NOTIFY, EPERM},
+        {F_SETLEASE, EPERM},
+        {F_SETDELEG, EPERM},
+        {F_OFD_SETLK, EINVAL},
+        {F_OFD_SETLKW, EINVAL},
+        {F_SET_RW_HINT, EINVAL},
+        {F_SET_FILE_RW_HINT, EINVAL},
+    };
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(commands) && r == 0; i++)
-        r = deny_if(ctx, EPERM, "fcntl", equals(1, commands[i]));
+        r = deny_if(ctx, commands[i].error, "fcntl", equals(1, commands[i].command));
     return r;
 }
 
@@ -244,7 +254,18 @@ static int add_writing(scmp_filter_ctx ctx)
  * for the next one. It is advice, and a kernel need not take it. */
 static int add_evicting(scmp_filter_ctx ctx)
 {
-    return deny_if(ctx, 0, "fadvise64", equals(3, POSIX_FADV_DONTNEED));
+    static const uint32_t advice[] = {MADV_COLD, MADV_PAGEOUT};
+    int r = deny_if(ctx, 0, "fadvise64", equals(3, POSIX_FADV_DONTNEED));
+    for (size_t i = 0; i < ARRAY_SIZE(advice) && r == 0; i++)
+        r = deny_if(ctx, 0, "madvise", equals(2, advice[i]));
+    return r;
+}
+
+/* Has jobs copy files, instead of moving their pages into a pipe (see groups[]). sendfile() fills a
+ * pipe or a socket, too. */
+static int add_splice(scmp_filter_ctx ctx, uint64_t pass)
+{
+    return deny_if(ctx, EINVAL, "splice", is_not(PASS_SPLICE_ARGUMENT, pass_splice_length(pass)));
 }
 
 /* Refuses core scheduling: threads with different cookies leave the other half of a core idle and
@@ -394,6 +415,8 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64
         r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (r == 0)
         r = add_groups(ctx, pass);
+    if (r == 0)
+        r = add_splice(ctx, pass);
     for (size_t i = 0; i < ARRAY_SIZE(parts) && r == 0; i++)
         r = parts[i](ctx);
     bool is_counted = bounds_memory && layer_in(layers, LAYER_CGROUP);
@@ -410,121 +433,6 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64
     return r;
 }
 
-/* Writes the part that libseccomp cannot express: refuse all system calls above a number, in any
- * architecture. It precedes libseccomp's program, whose relative jumps work at any offset. */
-static int write_newer(int fd)
-{
-    static const struct sock_filter newer[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, NEWEST_KNOWN, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-    };
-    return write(fd, newer, sizeof(newer)) == (ssize_t)sizeof(newer) ? 0 : -errno;
-}
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define LOW_HALF 0
-#else
-#define LOW_HALF 4
-#endif
-
-#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
-#define LOAD_ARGUMENT(index)           \
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
-             offsetof(struct seccomp_data, args) + (index) * sizeof(uint64_t) + LOW_HALF)
-/* How many instructions to skip if the value is K, and if it is not. */
-#define IF(k, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (then), (otherwise))
-#define IF_LEAST(k, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (k), (then), (otherwise))
-#define IF_BITS(k, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (k), (then), (otherwise))
-#define KEEP(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (bits))
-#define ANSWER(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
-
-/* Writes the part about the calls that steer a process. A job may steer its own processes: in a pid
- * namespace of their own, those whose pids the jail and its twin do not take; elsewhere only the
- * one that calls. The jail's identity may be the job's, so the kernel would permit more.
- *
- * No process of a job changes its priority. One of the lowest priority that holds a lock of the
- * kernel, while others of the job occupy the CPUs, holds up whoever needs that lock: a neighbour,
- * the daemon, the jail. The kernel lends such a holder no priority.
- *
- * What any process may ask for is answered as done, since programs ask (nice, ionice, runtimes) and
- * few would go on after a refusal. What takes a right gets the kernel's refusal. So does a policy
- * that is not known here, which may come after the ordinary one (SCHED_EXT). What sched_setattr()
- * asks for is in memory, where a filter cannot see it; it would also give the others longer slices.
- *
- * The rules overlap and differ in their answers, for which libseccomp has no order. */
-static int write_processes(int fd, bool own_pids)
-{
-    /* Two instructions, which the answer to a pid that is not the job's follows. */
-    const struct sock_filter if_not_itself = IF(0, 2, 0),
-                             and_not_own =
-                                 own_pids
-                                     ? (struct sock_filter)IF_LEAST(ENCLOSURE_PIDS_OF_JOB, 1, 0)
-                                     : (struct sock_filter)IF(0, 0, 0);
-    const struct sock_filter processes[] = {
-        LOAD(arch),
-        IF(seccomp_arch_native(), 1, 0),
-        ANSWER(ENOSYS), /* as libseccomp's program would */
-        LOAD(nr),
-
-        IF(SYS_setpriority, 0, 11),
-        LOAD_ARGUMENT(0),
-        IF(PRIO_PROCESS, 1, 0), /* not whole groups and users */
-        ANSWER(EPERM),
-        LOAD_ARGUMENT(1),
-        if_not_itself,
-        and_not_own,
-        ANSWER(EPERM),
-        LOAD_ARGUMENT(2),
-        IF_BITS(UINT32_C(1) << 31, 0, 1), /* negative */
-        ANSWER(EACCES),
-        ANSWER(0),
-
-        IF(SYS_ioprio_set, 0, 12),
-        LOAD_ARGUMENT(0),
-        IF(IOPRIO_WHO_PROCESS, 1, 0),
-        ANSWER(EPERM),
-        LOAD_ARGUMENT(1),
-        if_not_itself,
-        and_not_own,
-        ANSWER(EPERM),
-        LOAD_ARGUMENT(2),
-        KEEP(IOPRIO_CLASS(7)),
-        IF(IOPRIO_CLASS_REAL_TIME, 0, 1),
-        ANSWER(EPERM),
-        ANSWER(0),
-
-        IF(SYS_sched_setscheduler, 0, 11),
-        LOAD_ARGUMENT(0),
-        if_not_itself,
-        and_not_own,
-        ANSWER(EPERM),
-        LOAD_ARGUMENT(1),
-        KEEP(~(uint32_t)SCHED_RESET_ON_FORK),
-        IF(SCHED_NORMAL, 3, 0),
-        IF(SCHED_BATCH, 2, 0),
-        IF(SCHED_IDLE, 1, 0),
-        ANSWER(EPERM),
-        ANSWER(0),
-
-        IF(SYS_sched_setattr, 0, 5),
-        LOAD_ARGUMENT(0),
-        if_not_itself,
-        and_not_own,
-        ANSWER(EPERM),
-        ANSWER(0),
-
-        /* The latter changes nothing of a process that is not of real time. */
-        IF(SYS_prlimit64, 1, 0),
-        IF(SYS_sched_setparam, 0, 4),
-        LOAD_ARGUMENT(0),
-        if_not_itself,
-        and_not_own,
-        ANSWER(EPERM),
-    };
-    return write(fd, processes, sizeof(processes)) == (ssize_t)sizeof(processes) ? 0 : -errno;
-}
-
 int filter_program(uint32_t layers, bool bounds_memory, uint64_t pass)
 {
     assert((layers & ~LAYERS_ALL) == 0);
@@ -536,9 +444,7 @@ int filter_program(uint32_t layers, bool bounds_memory, uint64_t pass)
         return -ENOMEM;
     int r = fill(ctx, layers, bounds_memory, pass);
     if (r == 0)
-        r = write_newer(fd);
-    if (r == 0)
-        r = write_processes(fd, layer_in(layers, LAYER_PID_NAMESPACE));
+        r = filter_by_hand(fd, layer_in(layers, LAYER_PID_NAMESPACE));
     if (r == 0)
         r = seccomp_export_bpf(ctx, fd);
     seccomp_release(ctx);

@@ -11,6 +11,7 @@
 #include "collect.h"
 #include "link.h"
 #include "listing.h"
+#include "pass.h"
 #include "pattern.h"
 
 #include "daemon/base/clock.h"
@@ -19,7 +20,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
@@ -70,11 +70,12 @@ static int leave_out(struct collector *c, enum link_left why, uint64_t size)
 }
 
 /* Copies SIZE bytes of FD. Returns how many there were, or a negative errno. */
-static int64_t copy(int to, int fd, uint64_t size)
+static int64_t copy(const struct collect *what, int fd, uint64_t size)
 {
     uint64_t done = 0;
     while (done < size) {
-        ssize_t n = sendfile(to, fd, NULL, MIN(size - done, (uint64_t)1 << 30));
+        ssize_t n =
+            pass_sendfile(what->to, fd, NULL, MIN(size - done, (uint64_t)1 << 30), what->pass);
         if (n < 0 && errno != EINTR)
             return -errno;
         if (n == 0)
@@ -91,7 +92,7 @@ static int write_file(struct collector *c, int fd, const struct stat *st)
     uint64_t size = (uint64_t)st->st_size;
     off_t before = lseek(to, 0, SEEK_CUR);
     int r = write_head(c, (uint32_t)st->st_mode & 0777, size);
-    int64_t copied = r < 0 ? r : copy(to, fd, size);
+    int64_t copied = r < 0 ? r : copy(c->what, fd, size);
     if (copied == (int64_t)size) {
         c->files++;
         c->left -= size;

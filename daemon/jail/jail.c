@@ -11,8 +11,9 @@
  *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c);
  *  3. waits for two events at once: the end of the program and the end of the supervisor; and
  *     says how long the job has waited for a CPU when the supervisor asks (tree_time.c). Where no
- *     control group bounds memory, it looks how much memory the processes take (tree_memory.c), and
- *     where none counts CPU time, whether any have ended (tree_known.c);
+ *     control group bounds memory, it looks how much memory the processes take (tree_memory.c),
+ *     where none counts CPU time, whether any have ended (tree_known.c), and how many locks of
+ * files they hold (tree_locks.c);
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
  *  5. takes away what it showed, collects the files that the supervisor wants (collect.c), empties
@@ -133,15 +134,20 @@ static bool hear_supervisor(struct jail *jail, struct jailed_job *job)
     return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
+static bool is_too_much(const struct looks *looks)
+{
+    return looks->took_too_much || looks->locks.is_exceeded;
+}
+
 /* Looks whether JOB keeps its limits, and ends it if not; but not once one of the COUNT descriptors
  * UNTIL is ready. Returns after how many milliseconds to look again; -1: never. */
 static int look_at_limits(const struct jail *jail, struct jailed_job *job, struct pollfd *until,
                           nfds_t count)
 {
-    bool took_too_much = job->looks.took_too_much;
+    bool was_too_much = is_too_much(&job->looks);
     int ms = looks_take(&job->looks, &jail->enclosure.work, jail->enclosure.view.proc,
                         jailed_except(jail), until, count);
-    if (job->looks.took_too_much && !took_too_much) {
+    if (is_too_much(&job->looks) && !was_too_much) {
         if (job->is_command)
             kept_stop_all();
         stop_job(job);
@@ -163,7 +169,7 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
     do {
         n = poll(fds, ARRAY_SIZE(fds), look_at_limits(jail, job, fds, ARRAY_SIZE(fds) - 1));
         if (n > 0 && fds[3].revents) {
-            joined_drop(joined);
+            joined_drop(joined, jail->enclosure.pass);
             fds[3].fd = joined_unread(joined);
             n--;
         }
@@ -216,6 +222,7 @@ static int collect(const struct jail *jail, const struct jailed_job *job)
         .max = job->collect_max,
         .is_own_disk = jail->enclosure.work.is_tmpfs,
         .wall_ms = COLLECT_MS,
+        .pass = jail->enclosure.pass,
     };
     return -collect_files(&what);
 }
@@ -289,6 +296,8 @@ static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended
     notice->ended_ns = clock_now_ns();
     if (job->looks.took_too_much)
         notice->evidence |= 1u << LIMIT_MEMORY;
+    if (job->looks.locks.is_exceeded)
+        notice->evidence |= 1u << LIMIT_OPEN_FILES;
     if (job->looks.met_full_disk)
         notice->evidence |= 1u << LIMIT_DISK;
     bool matters =
@@ -310,6 +319,13 @@ static bool bounds_memory(const struct jail *jail, const struct link_job *reques
            jail->enclosure.view.proc >= 0;
 }
 
+/* Whether the jail can tell its job's locks from the host's: those of its own pid namespace. */
+static bool bounds_locks(const struct jail *jail)
+{
+    return layer_in(jail->enclosure.layers, LAYER_RLIMITS) &&
+           layer_in(jail->enclosure.layers, LAYER_PID_NAMESPACE) && jail->enclosure.view.proc >= 0;
+}
+
 /* Runs one job, from its message to its last notice. Returns false if the jail must exit. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
@@ -324,6 +340,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     _cleanup_close_ int collected = TAKE_FD(fds[LINK_COLLECTED]);
     if (bounds_memory(jail, request))
         jail->kept.memory_bytes = job.looks.memory_bytes = request->limits.of[LIMIT_MEMORY];
+    jail->kept.locks.is_bounded = job.looks.locks.is_bounded = bounds_locks(jail);
     for (int i = 0; i < LINK_JOB_FDS; i++)
         fds[i] = close_fd(fds[i]);
     started = started && begin(jail, request, &job, &over, &error);

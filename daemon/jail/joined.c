@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "joined.h"
+#include "pass.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -8,9 +9,6 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* Bytes that are moved at once. */
-#define MOVE_MAX ((size_t)64 << 10)
 
 void joined_begin(struct joined *joined, struct twin_ends *ends)
 {
@@ -53,13 +51,13 @@ int joined_unread(const struct joined *joined)
 }
 
 /* Through nobody's memory: the next job may be a copy of the jail's. */
-void joined_drop(struct joined *joined)
+void joined_drop(struct joined *joined, uint64_t pass)
 {
     int *unread = joined->is_program_over ? &joined->ends.wire_read : &joined->ends.candidate_read;
     assert(*unread >= 0 && *unread == joined_unread(joined));
     if (joined->drain < 0)
         joined->drain = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    ssize_t n = splice(*unread, NULL, joined->drain, NULL, MOVE_MAX, SPLICE_F_NONBLOCK);
+    ssize_t n = pass_splice(*unread, joined->drain, pass);
     bool is_lost = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
     if (n > 0 && !joined->is_program_over)
         joined->dropped += (size_t)n;

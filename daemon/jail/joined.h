@@ -56,7 +56,7 @@ void joined_note_candidate(struct joined *joined);
 int joined_unread(const struct joined *joined);
 
 /* Drops what has come to joined_unread(). */
-void joined_drop(struct joined *joined);
+void joined_drop(struct joined *joined, uint64_t pass);
 
 /* Whether nothing of it need run any more. */
 bool joined_is_over(const struct joined *joined);

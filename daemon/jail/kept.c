@@ -95,11 +95,15 @@ static int look(struct kept *kept, const struct enclosure *enclosure, struct pol
     if (!reap(kept))
         return -1;
     uint64_t idle_ns = used_ns(kept, enclosure) - kept->idle_used_ns;
-    const struct tree_memory tree = {
-        .proc = enclosure->view.proc, .pass = enclosure->pass, .is_same = same_memory};
+    const struct tree_memory tree = {.proc = enclosure->view.proc,
+                                     .pass = enclosure->pass,
+                                     .is_same = same_memory,
+                                     .cpu_ms = TREE_MEMORY_CPU_MS};
     bool takes_too_much =
         kept->memory_bytes > 0 && tree_memory_exceeds(&tree, kept->memory_bytes, until, 1) > 0;
-    if (takes_too_much || (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
+    (void)tree_locks_look(&kept->locks, enclosure->view.proc);
+    if (takes_too_much || kept->locks.is_exceeded ||
+        (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
         kept_kill();
     return pace_next_ms(&pace, LOOK_MS);
 }

@@ -5,17 +5,19 @@
  * no other job; the session ends with the jail.
  *
  * Invariant: while no command runs, the processes that live use at most as much CPU time together
- * as one command may, and at no time more memory than the session may; if they do, all are killed.
- */
+ * as one command may, and at no time more memory or locks than the session may; if they do, all are
+ * killed. */
 
 #include "enclosure.h"
+#include "tree_locks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct kept {
-    bool is_on;            /* the jail is that of a session */
-    bool shares_domain;    /* it is in the Landlock domain of the commands */
+    bool is_on;         /* the jail is that of a session */
+    bool shares_domain; /* it is in the Landlock domain of the commands */
+    struct tree_locks locks;
     uint64_t memory_bytes; /* limit of the processes together that the jail enforces; 0: none */
     uint64_t cpu_ms;       /* CPU time of the processes that live while no command runs */
     uint64_t reaped_ns;    /* CPU time of those that have died and whose parent was gone */

@@ -40,7 +40,8 @@ static int look(struct looks *looks, const struct work *work, int proc,
                                      .twin = twin.pid,
                                      .inner = twin.inner,
                                      .pass = work->pass,
-                                     .is_same = same_memory};
+                                     .is_same = same_memory,
+                                     .cpu_ms = TREE_MEMORY_CPU_MS};
     if (bounds_memory)
         look_at_memory(looks, &tree, until, count);
     return pace_next_ms(&pace, LOOK_MS);
@@ -53,6 +54,8 @@ int looks_take(struct looks *looks, const struct work *work, int proc, struct tr
     if (now_ns < looks->next_ns)
         return (int)((looks->next_ns - now_ns) / NS_PER_MS) + 1;
     int ms = look(looks, work, proc, twin, until, count);
+    int locks_ms = tree_locks_look(&looks->locks, proc);
+    ms = ms < 0 ? locks_ms : ms;
     looks->next_ns = ms < 0 ? 0 : clock_now_ns() + (uint64_t)ms * NS_PER_MS;
     return ms;
 }

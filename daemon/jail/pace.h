@@ -12,8 +12,10 @@
 
 #include <stdint.h>
 
-/* Looks take at most this part of a CPU. */
+/* Looks take at most this part of a CPU, unless they take so long that the jail would not look for
+ * longer than this: a job that makes looks take long must not go unseen. */
 #define PACE_SHARE 20
+#define PACE_MOST_MS UINT64_C(250)
 
 struct pace {
     uint64_t began_ns, began_cpu_ns; /* when the look began */
@@ -24,10 +26,11 @@ static inline struct pace pace_begin(void)
     return (struct pace){.began_ns = clock_now_ns(), .began_cpu_ns = clock_cpu_ns()};
 }
 
-/* The look is over: returns after how many milliseconds to look again, at least LEAST_MS. */
+/* The look is over: returns after how many milliseconds to look again, at least LEAST_MS and
+ * otherwise at most PACE_MOST_MS. */
 static inline int pace_next_ms(const struct pace *pace, uint64_t least_ms)
 {
     uint64_t cpu_ms = (clock_cpu_ns() - pace->began_cpu_ns) / NS_PER_MS;
     uint64_t took_ms = (clock_now_ns() - pace->began_ns) / NS_PER_MS;
-    return (int)MAX(least_ms, MAX(cpu_ms * PACE_SHARE, took_ms));
+    return (int)MAX(least_ms, MIN(MAX(cpu_ms * PACE_SHARE, took_ms), PACE_MOST_MS));
 }

@@ -16,6 +16,7 @@
 #include "tree_memory.h"
 #include "proc_files.h"
 
+#include "daemon/base/clock.h"
 #include "proto/util.h"
 
 #include <dirent.h>
@@ -109,6 +110,11 @@ static bool in_proportion(const struct tree_memory *tree, long thread, char stat
     return true;
 }
 
+static bool took_long(const struct tree_memory *tree, uint64_t began_cpu_ns)
+{
+    return tree->cpu_ms > 0 && clock_cpu_ns() - began_cpu_ns > tree->cpu_ms * NS_PER_MS;
+}
+
 /* Compares the sum of OF with MOST, and returns as tree_memory_exceeds() does. */
 static int compare(const struct tree_memory *tree, count_memory of, uint64_t most,
                    struct pollfd *until, nfds_t count)
@@ -117,6 +123,7 @@ static int compare(const struct tree_memory *tree, count_memory of, uint64_t mos
     uint64_t bytes = 0;
     bool is_whole = true;
     int proc = tree->proc;
+    uint64_t began_cpu_ns = clock_cpu_ns();
     _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, ".");
     errno = 0;
     for (const struct dirent *entry; dir && (entry = readdir(dir)); errno = 0) {
@@ -128,6 +135,8 @@ static int compare(const struct tree_memory *tree, count_memory of, uint64_t mos
             is_whole = false;
         if (count > 0 && poll(until, count, 0) > 0)
             return -EINTR;
+        if (took_long(tree, began_cpu_ns))
+            return 1;
     }
     if (bytes > most)
         return 1;

@@ -15,12 +15,17 @@ struct tree_memory {
     pid_t inner;   /* likewise: a template in the twin */
     uint64_t pass; /* see pass.h */
     bool (*is_same)(pid_t one, pid_t other, uint64_t pass); /* same_memory(), but in tests */
+    uint64_t cpu_ms; /* CPU time that counting may take; 0: any */
 };
+
+/* What a job must not exceed in order to be counted. A job with much memory takes a tenth of it. */
+#define TREE_MEMORY_CPU_MS 2000
 
 /* Returns 1 if the processes have more than BYTES resident, swapped out or in page tables, and 0 if
  * not. Shared pages count once, and so does memory that several processes run in, if each is a
  * child of another. -EAGAIN: those that could be read have not; others could not be, or had ended.
- * A job can make counting take long: -EINTR as soon as one of the COUNT descriptors UNTIL is ready.
- */
+ * A job can make counting take long: -EINTR as soon as one of the COUNT descriptors UNTIL is ready;
+ * and 1 if it takes more than the CPU time that it may, since nobody would know what the processes
+ * have got meanwhile. */
 int tree_memory_exceeds(const struct tree_memory *tree, uint64_t bytes, struct pollfd *until,
                         nfds_t count);

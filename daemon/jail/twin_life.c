@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "twin_life.h"
 #include "children.h"
+#include "pass.h"
 #include "run_delay.h"
 
 #include "proto/util.h"
@@ -17,8 +18,6 @@
 
 /* Time that a killed process tree has to die before the twin gives up on it. */
 #define TREE_KILL_MS 5000
-/* Bytes that are moved at once. */
-#define MOVE_MAX ((size_t)64 << 10)
 /* The jail and its twin. */
 #define JAILS 2
 
@@ -34,6 +33,7 @@ static void complain(const char *what, int error)
 struct pump {
     int from, to; /* owned; from -1: nothing more comes */
     bool is_full; /* wait until bytes can go on, not until more come */
+    uint64_t pass;
 };
 
 static struct pollfd pump_wants(const struct pump *pump)
@@ -49,7 +49,7 @@ static bool pump_move(struct pump *pump)
 {
     if (pump->from < 0)
         return false;
-    ssize_t n = splice(pump->from, NULL, pump->to, NULL, MOVE_MAX, SPLICE_F_NONBLOCK);
+    ssize_t n = pass_splice(pump->from, pump->to, pump->pass);
     if (n > 0)
         return true;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -278,7 +278,7 @@ static bool run_program(const struct twin_parts *parts, int code, const struct l
 {
     struct candidate candidate = {
         .pidfd = -1,
-        .output = {.from = -1, .to = fds[LINK_STDERR]},
+        .output = {.from = -1, .to = fds[LINK_STDERR], .pass = parts->enclosure->pass},
         .is_second = is_second,
     };
     struct children_usage usage = {notice->cpu_us, notice->max_rss_bytes};

@@ -3,6 +3,7 @@
 #include "disk.h"
 #include "link.h"
 #include "mounts.h"
+#include "pass.h"
 #include "wipe.h"
 
 #include "proto/util.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -526,7 +526,8 @@ static int open_parent(int cwd, char *name, const char **ret_last)
 }
 
 /* Copies SIZE bytes of FILES from *AT on, which it advances, into a new file NAME. */
-static int unpack_file(int cwd, char *name, mode_t mode, int files, off_t *at, uint64_t size)
+static int unpack_file(int cwd, char *name, mode_t mode, int files, off_t *at, uint64_t size,
+                       uint64_t pass)
 {
     const char *last = name;
     _cleanup_close_ int dir = open_parent(cwd, name, &last);
@@ -539,7 +540,7 @@ static int unpack_file(int cwd, char *name, mode_t mode, int files, off_t *at, u
     if (fd < 0)
         return -errno;
     while (size > 0) {
-        ssize_t n = sendfile(fd, files, at, MIN(size, (uint64_t)1 << 30));
+        ssize_t n = pass_sendfile(fd, files, at, MIN(size, (uint64_t)1 << 30), pass);
         if (n < 0 && errno != EINTR)
             return -errno;
         if (n == 0)
@@ -549,7 +550,7 @@ static int unpack_file(int cwd, char *name, mode_t mode, int files, off_t *at, u
     return fchmod(fd, mode & 0777) < 0 ? -errno : 0;
 }
 
-static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX])
+static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX], uint64_t pass)
 {
     for (off_t at = 0;;) {
         struct link_file header;
@@ -565,7 +566,7 @@ static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX])
         at += header.name_length;
         if (header.mode & LINK_LEFT_OUT)
             continue;
-        int r = unpack_file(cwd, name, (mode_t)header.mode, files, &at, header.size);
+        int r = unpack_file(cwd, name, (mode_t)header.mode, files, &at, header.size, pass);
         bool is_there = spares && (r == -EEXIST || r == -ENOTDIR);
         if (is_there && header.size <= INT64_MAX / 2)
             at += (off_t)header.size;
@@ -574,12 +575,12 @@ static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX])
     }
 }
 
-int work_unpack(int cwd, int files, int prepared)
+int work_unpack(int cwd, int files, int prepared, uint64_t pass)
 {
     char name[PATH_MAX];
-    int r = files >= 0 ? unpack_files(cwd, files, false, name) : 0;
+    int r = files >= 0 ? unpack_files(cwd, files, false, name, pass) : 0;
     if (r == 0 && prepared >= 0)
-        r = unpack_files(cwd, prepared, true, name);
+        r = unpack_files(cwd, prepared, true, name, pass);
     explicit_bzero(name, sizeof(name)); /* the next job may be a copy of this memory */
     return r;
 }

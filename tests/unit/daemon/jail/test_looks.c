@@ -149,6 +149,10 @@ static void test_there_may_be_nothing_more_to_see(void **state)
     assert_int_equal(take_again(f, &looks), LOOK_MS);
     looks.took_too_much = true;
     assert_int_equal(take_again(f, &looks), -1);
+    looks.locks.is_bounded = true;
+    assert_int_equal(take_again(f, &looks), TREE_LOCKS_MS);
+    looks.locks.is_exceeded = true;
+    assert_int_equal(take_again(f, &looks), -1);
 }
 
 int main(void)

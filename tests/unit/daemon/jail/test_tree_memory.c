@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How much memory a tree of processes has, read from a directory like /proc. */
+#include "daemon/base/clock.h"
 #include "daemon/jail/tree_memory.h"
 #include "daemon/jail/wipe.h"
 #include "proto/util.h"
@@ -17,6 +18,7 @@
 
 #define KIB UINT64_C(1024)
 #define TWIN 5
+#define LONG_MS 20 /* that a comparison takes */
 #define PASS 1234
 
 struct fixture {
@@ -225,6 +227,27 @@ static void test_something_else_to_do(void **state)
     close_fd(fds[1]);
 }
 
+static bool is_same_after_long(pid_t one, pid_t other, uint64_t pass)
+{
+    uint64_t until_ns = clock_cpu_ns() + LONG_MS * NS_PER_MS;
+    while (clock_cpu_ns() < until_ns)
+        continue;
+    return is_same(one, other, pass);
+}
+
+/* A job that makes counting take long is not waited for. */
+static void test_what_takes_long(void **state)
+{
+    const struct fixture *f = *state;
+    struct tree_memory tree = {.proc = f->proc, .pass = PASS, .is_same = is_same_after_long};
+    add(f, "7", (struct memory){.rss = 100, .pss = 50});
+    add(f, "8", (struct memory){.parent = 7, .rss = 100, .pss = 50});
+    assert_int_equal(tree_memory_exceeds(&tree, 150 * KIB, NULL, 0), 0);
+    tree.cpu_ms = LONG_MS / 2;
+    assert_int_equal(tree_memory_exceeds(&tree, 150 * KIB, NULL, 0), 1);
+    assert_int_equal(tree_memory_exceeds(&tree, 200 * KIB, NULL, 0), 0); /* no need to compare */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_process_that_has_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_something_else_to_do, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_takes_long, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
