@@ -32,6 +32,7 @@ class Node:
     def __init__(self, name, spec=None):
         self.name, self.spec, self.module = name, spec, None
         self.asked, self.inserted, self.changes = {}, [], []  # of the first, the keys matter
+        self.absent = []  # names that it has asked for in vain
         self.bound = None  # (names of its package, its name there, what that was before)
 
 
@@ -213,6 +214,7 @@ class Hearer:
             outer = self.loading[-1]  # what it had loaded before stays
             outer.asked.update(node.asked)
             outer.inserted += node.inserted
+            outer.absent += node.absent
             outer.changes += node.changes
             raise
         self.look()
@@ -238,6 +240,15 @@ class Hearer:
                 if full in sys.modules and names.get(one) is sys.modules[full]:
                     asked[full] = None
 
+    def called(self, function, *arguments):
+        """Calls FUNCTION, which imports, and notes what does not exist."""
+        try:
+            return function(*arguments)
+        except ModuleNotFoundError as error:
+            if error.name and error.name not in self.nodes:
+                self.loading[-1].absent.append(error.name)
+            raise
+
     def run(self, names):
         """Loads the modules NAMES. Raises what they raise."""
         hearer = self
@@ -248,13 +259,13 @@ class Hearer:
 
         @as_machinery
         def __import__(name, globals=None, locals=None, fromlist=(), level=0):
-            module = IMPORT(name, globals, locals, fromlist, level)
+            module = hearer.called(IMPORT, name, globals, locals, fromlist, level)
             hearer.note(MACHINERY._resolve_name(name, MACHINERY._calc___package__(globals), level) if level else name, fromlist)
             return module
 
         @as_machinery
         def _gcd_import(name, package=None, level=0):
-            module = GCD_IMPORT(name, package, level)
+            module = hearer.called(GCD_IMPORT, name, package, level)
             hearer.note(MACHINERY._resolve_name(name, package, level) if level else name)
             return module
 

@@ -10,10 +10,12 @@ A job that has changed how Python imports loads anew what it imports; so does on
 
 import _warnings
 import builtins
+import posix
 import sys
 from _thread import RLock
 
 import hearing
+import trusted
 from hearing import LOAD, MACHINERY, NOTHING, Refused
 
 EXTERNAL = sys.modules["_frozen_importlib_external"]
@@ -115,7 +117,7 @@ class Hidden:
         """Returns whether to load SPEC would give what was loaded."""
         if not is_same(spec, node.spec) or builtins.__import__ is not self.importer:
             return False
-        if not same_list(sys.meta_path, self.finders) or not same_list(sys.path_hooks, self.hooks):
+        if not same_list(sys.path_hooks, self.hooks):
             return False
         if list(map(told_of, LOADERS)) != self.loaders:
             return False
@@ -123,14 +125,33 @@ class Hidden:
         for name in names:
             if sys.modules.get(name, self) is not self.shown.get(name, self):
                 return False  # the job has another of that name, or has removed it
-        return sys.path == self.expected or all(map(self.is_found_there, names))
+        absent = [one for name in names if name not in self.shown for one in self.nodes[name].absent]
+        if same_list(sys.meta_path, self.finders) and not self.may_have({*names, *absent}):
+            return True
+        return all(map(self.is_found_there, [*self.in_order(names - {node.name}), *absent]))
+
+    def may_have(self, names):
+        """Returns whether modules of the job's own could be found in the place of NAMES: the path is another, or a
+        directory of the job's is on it and has such a name."""
+        if sys.path != self.expected:
+            return True
+        first = {name.partition(".")[0] for name in names}
+        return any(own_names(entry) & first for entry in sys.path if not trusted.is_of_host(entry))
 
     def is_found_there(self, name):
-        """Returns whether the path of this job has what was loaded in the place of NAME."""
-        if "." in name:
+        """Returns whether the finders and the path of this job have in the place of NAME what was found ahead, if anything."""
+        if name in self.shown:
             return True
-        found = MACHINERY._find_spec(name, None)
-        return found is not None and is_same(found, self.nodes[name].spec)
+        package, node = self.nodes.get(name.rpartition(".")[0]), self.nodes.get(name)
+        if "." in name and package is None:
+            return True  # a package that is there already says where its modules are
+        found = MACHINERY._find_spec(name, package and package.spec.submodule_search_locations)
+        return is_same(found, node.spec) if found and node else not (found or node)
+
+    def in_order(self, names):
+        """Returns NAMES as they were loaded, packages before what is in them."""
+        ended = lambda name: self.order.get(name, len(self.order))  # a package that was there already has not been loaded
+        return sorted(names, key=lambda name: (ended(name.partition(".")[0]), name.count("."), ended(name)))
 
     def show(self, node):
         nodes = [self.nodes[name] for name in self.closure(node.name) if name not in self.shown]
@@ -171,6 +192,14 @@ def is_same(spec, loaded):
 
 def same_list(one, other):
     return len(one) == len(other) and all(map(lambda a, b: a is b, one, other))
+
+
+def own_names(directory):
+    """Returns the names of the modules that DIRECTORY may have."""
+    try:
+        return {name.partition(".")[0] for name in posix.listdir(directory or ".")}
+    except OSError:
+        return set()
 
 
 # --- what jobs would share ---------------------------------------------------------------------------

@@ -153,6 +153,7 @@ struct zygote *zygote_free(struct zygote *zygote)
     if (!zygote)
         return NULL;
     end_process(zygote);
+    (void)rmdir(zygote->directory);
     free(zygote->directory);
     free(zygote);
     return NULL;
@@ -190,6 +191,7 @@ int zygote_copy(struct zygote *zygote, const struct jail_shape *shape, const cha
         return -EINPROGRESS;
     }
     if (r == 0) {
+        (void)rmdir(zygote->directory); /* it may have been out of reach when it was ready */
         zygote->is_useful = zygote->has_been_useful = true;
         zygote->pause_ms = 0;
     }

@@ -57,6 +57,9 @@ CASES = {
     "an import of its own": "import builtins\nreal, seen = builtins.__import__, []\ndef own(name, *rest, **more):\n    seen.append(name)\n    return real(name, *rest, **more)\nbuiltins.__import__ = own\nimport shelve\ntold = sorted(set(seen))",
     "a path of its own": "import tempfile; d = tempfile.mkdtemp(); open(d + '/csv.py', 'w').write('mine = 1'); sys.path.insert(0, d); import csv; told = hasattr(csv, 'mine'), hasattr(csv, 'excel')",
     "what one of them needs on a path of its own": "import tempfile; d = tempfile.mkdtemp(); open(d + '/decimal.py', 'w').write('mine = 1\\nclass Decimal: pass')\nsys.path.insert(0, d)\nimport fractions\nimport decimal\ntold = hasattr(decimal, 'mine')",
+    "an optional module of its own": "import tempfile; d = tempfile.mkdtemp(); os.mkdir(d + '/org'); open(d + '/org/__init__.py', 'w').write('asked = 1')\nsys.path.insert(0, d)\nimport shelve; told = 'org' in sys.modules",
+    "a module in its own directory": "import tempfile; d = tempfile.mkdtemp(); os.chdir(d); open('decimal.py', 'w').write('mine = 1\\nclass Decimal: pass')\nimport fractions, decimal; told = hasattr(decimal, 'mine')",
+    "an optional one in its own directory": "import tempfile; os.chdir(tempfile.mkdtemp()); os.mkdir('org'); open('org/__init__.py', 'w').write('asked = 1')\nimport shelve; told = 'org' in sys.modules",
     "a path that changes nothing": "sys.path.append('/nowhere'); import csv; told = new()",
     "pickles of its classes": "import pickle, decimal; told = pickle.loads(pickle.dumps(decimal.Decimal('1.5'))), decimal.Decimal.__module__",
     "a shelf": "import shelve, tempfile; d = tempfile.mkdtemp()\nwith shelve.open(d + '/s') as s: s['a'] = [1]\nwith shelve.open(d + '/s') as s: told = dict(s), new()",
@@ -71,6 +74,34 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_as_if_nothing_had_been_loaded(name):
     assert run(CASES[name], LIBRARY, True) == run(CASES[name], LIBRARY, False)
+
+
+# Finders that code brings with it, also by modules that were not loaded ahead (six, setuptools).
+FINDERS = {
+    "one that finds nothing": "class F:\n    def find_spec(self, name, path=None, target=None): pass\nsys.meta_path.append(F())\nimport numpy; told = len(new())",
+    "the first of them": "class F:\n    seen = []\n    def find_spec(self, name, path=None, target=None): self.seen.append(name)\nsys.meta_path.insert(0, F())\nimport numpy; told = sorted(F.seen)",
+    "two": "class F:\n    def find_spec(self, name, path=None, target=None): pass\nsys.meta_path[1:1] = F(), F()\nimport numpy.linalg; told = len(new())",
+    "one that comes later": "import numpy\nclass F:\n    def find_spec(self, name, path=None, target=None): pass\nsys.meta_path.insert(0, F())\nimport csv; told = csv.excel.delimiter",
+    "six": "import six, numpy; told = new()",
+    "setuptools": "import setuptools, numpy; told = 'numpy' in new()",
+    "one that is gone": "gone = sys.meta_path.pop()\ntry:\n    import csv; told = csv.excel.delimiter\nexcept ImportError as error: told = str(error)",
+    "another order": "sys.meta_path.reverse()\nimport csv; told = csv.excel.delimiter",
+    "one that finds another": "import tempfile; d = tempfile.mkdtemp(); open(d + '/csv.py', 'w').write('mine = 1')\nfrom importlib.machinery import PathFinder\nclass F:\n    def find_spec(self, name, path=None, target=None): return PathFinder.find_spec(name, [d]) if name == 'csv' else None\nsys.meta_path.insert(0, F())\nimport csv; told = hasattr(csv, 'mine'), hasattr(csv, 'excel')",
+    "one that finds another that is needed": "import tempfile; d = tempfile.mkdtemp(); open(d + '/decimal.py', 'w').write('mine = 1\\nclass Decimal: pass')\nfrom importlib.machinery import PathFinder\nclass F:\n    def find_spec(self, name, path=None, target=None): return PathFinder.find_spec(name, [d]) if name == 'decimal' else None\nsys.meta_path.insert(0, F())\nimport fractions, decimal; told = hasattr(decimal, 'mine')",
+}
+
+
+def lacks(*names):
+    return [name for name in names if subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode]
+
+
+@pytest.mark.parametrize("name", FINDERS)
+def test_finders_of_its_own(name):
+    """numpy warns if it is loaded twice, on stderr."""
+    if missing := lacks("numpy", *{"six", "setuptools"} & {name}):
+        pytest.skip(f"there is no {missing[0]}")
+    names = ["numpy", "csv", "fractions"]
+    assert run(FINDERS[name], names, True) == run(FINDERS[name], names, False)
 
 
 def test_each_module_comes_with_what_it_imports_itself():

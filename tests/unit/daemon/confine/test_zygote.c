@@ -192,6 +192,28 @@ static void test_it_makes_jails(void **state)
     stop(f);
 }
 
+/* The directory was out of reach when the zygote had no more need of it, and comes back. */
+static void test_its_directory_goes_later(void **state)
+{
+    char work[] = "/tmp/" GOOD "-XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(work));
+    for (int i = 0; i < 2; i++) {
+        struct fixture *f = start(work);
+        char *directory = strdup(f->zygote->directory);
+        assert_true(zygote_await(f->zygote));
+        assert_int_equal(mkdir(directory, 0700), 0);
+        if (i == 0) {
+            make_and_end(f);
+            assert_int_equal(rmdir(directory), -1);
+        }
+        stop(f);
+        assert_int_equal(rmdir(directory), -1);
+        free(directory);
+    }
+    assert_int_equal(rmdir(work), 0);
+}
+
 static void test_it_is_started_when_a_jail_is_wanted(void **state)
 {
     struct fixture *f = start("/" GOOD);
@@ -384,6 +406,7 @@ int main(int argc, char **argv)
         return be_zygote(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_makes_jails),
+        cmocka_unit_test(test_its_directory_goes_later),
         cmocka_unit_test(test_it_is_started_when_a_jail_is_wanted),
         cmocka_unit_test(test_it_dies_and_is_started_again),
         cmocka_unit_test(test_it_hangs_and_its_jail_is_ended),
