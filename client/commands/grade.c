@@ -8,6 +8,7 @@
 #include "client/cli/files.h"
 #include "client/cli/limits.h"
 #include "client/connection/connect.h"
+#include "client/grade/warmmodules.h"
 #include "client/terminal/text.h"
 
 #include <string.h>
@@ -182,6 +183,8 @@ static bool prepare(const struct grade_options *options, const struct plan *plan
 {
     struct gradejob_policy policy = plan->policy;
     policy.output = grade_preflight_output(&engine->session);
+    if (engine->session.warms_modules)
+        policy.warm_modules = grading->warm_modules = warmmodules_find(&grading->dataset);
     const struct grade_preflight with = {
         .options = &plan->engine,
         .dataset = grading->dataset_name,

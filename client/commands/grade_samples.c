@@ -24,6 +24,7 @@ void grading_deinit(struct grading *grading)
     preflight_deinit(&grading->preflight); /* borrows the data set */
     dataset_deinit(&grading->dataset);
     transcripts_deinit(&grading->transcripts);
+    json_decref(grading->warm_modules);
     json_decref(grading->lacking);
     json_decref(grading->blamed);
 }

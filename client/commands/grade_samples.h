@@ -30,7 +30,8 @@ struct grading {
     struct preflight preflight;
     bool isolated_only;
     struct transcripts transcripts;
-    json_t *blamed;  /* owned; object of unusable tasks of which a sample was named; NULL: none */
+    json_t *blamed; /* owned; object of unusable tasks of which a sample was named; NULL: none */
+    json_t *warm_modules; /* owned; what jobs are to have loaded ahead; NULL: nothing */
     json_t *lacking; /* owned; object of what jobs lack, in words, to how many; NULL: nothing */
 };
 

@@ -182,6 +182,7 @@ static int take_limits(struct session *session, const struct message *hello, str
     session->jobs_per_client = json_integer_value(jobs);
     session->slots = json_integer_value(json_object_get(limits, "slots"));
     session->may_share = json_is_true(json_object_get(hello->object, "shares"));
+    session->warms_modules = json_is_true(json_object_get(hello->object, "warm_modules"));
     session->reruns_starved = json_is_true(json_object_get(hello->object, "reruns_starved"));
     free(session->version);
     json_decref(session->host);

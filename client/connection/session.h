@@ -29,6 +29,7 @@ struct session {
     int64_t slots;
     bool connects_at_once; /* or not at all: session_reconnect() does not wait for a busy daemon */
     bool may_share;        /* the daemon takes names of shares from this client */
+    bool warms_modules;    /* the daemon knows `warm_modules` */
     bool reruns_starved;   /* a fleet runs starved jobs again by itself */
     char *bye; /* why the daemon ended the connection, from its `bye`; NULL: none came */
     char *bye_message;

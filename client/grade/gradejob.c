@@ -56,7 +56,7 @@ static bool put_code_exec(json_t *job, const struct task *task,
     return put(job, "prelude", task->prompt) && put(job, "test", task->test) &&
            put(job, "entry_point", task->entry_point) && put(job, "targets", task->targets) &&
            put(job, "test_setup", task->test_setup) && put(job, "names", task->names) &&
-           put_policy(job, policy);
+           put(job, "warm_modules", policy->warm_modules) && put_policy(job, policy);
 }
 
 static bool put_program(json_t *job, const struct task *task, const char *language,

@@ -15,11 +15,13 @@
 #define GRADEJOB_UNASKED "the tests ask nothing of the code"
 
 struct gradejob_policy {
-    double timeout_s;     /* 0: the daemon's default */
-    int64_t memory;       /* bytes; 0: the data set's, or the daemon's default */
-    int64_t output;       /* bytes that a program may write; 0: the daemon's default */
-    bool shared;          /* run the tests in the process of the code */
-    bool transcript;      /* ask for the transcripts of passes */
+    double timeout_s; /* 0: the daemon's default */
+    int64_t memory;   /* bytes; 0: the data set's, or the daemon's default */
+    int64_t output;   /* bytes that a program may write; 0: the daemon's default */
+    bool shared;      /* run the tests in the process of the code */
+    bool transcript;  /* ask for the transcripts of passes */
+    const json_t
+        *warm_modules;    /* that jobs of kind code_exec are to have loaded ahead; NULL: none */
     const char *language; /* of samples that do not say, of tasks that have none; NULL: Python */
 };
 

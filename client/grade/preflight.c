@@ -131,6 +131,7 @@ int preflight_next(struct preflight *preflight, size_t *ret_task, json_t **ret_j
         .memory = preflight->policy.memory,
         .output = preflight->policy.output,
         .shared = preflight->tasks[number].state == PREFLIGHT_SHARED,
+        .warm_modules = preflight->policy.warm_modules,
         .language = preflight->policy.language,
     };
     json_t *job = make_job(preflight, number, &policy);

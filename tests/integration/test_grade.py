@@ -278,6 +278,23 @@ def test_the_stand_in_is_like_the_daemon():
     assert set(HELLO["limits"]) <= set(schema["properties"]["limits"]["properties"])
 
 
+@pytest.mark.parametrize("knows", [True, False])
+def test_modules_that_all_tasks_import_are_loaded_ahead(place, fake, knows):
+    """Where the daemon knows how to: others refuse the field. Of what only some tasks import, jobs say nothing."""
+    daemon = fake()
+    if knows:
+        daemon.hello = {**daemon.hello, "warm_modules": True}
+    both = {**ADD, "prompt": "import numpy as np, pandas\n" + ADD["prompt"]}
+    one = {**TWICE, "test": "import json\nfrom numpy import arange\n" + TWICE["test"]}
+    place.write("tasks.jsonl", both, one)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "    good\n"}, {"task_id": "Own/1", "completion": "    good\n"})
+    done = place.grade(daemon)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(daemon.jobs) >= 2
+    for job in daemon.jobs.values():
+        assert job.get("warm_modules") == (["numpy"] if knows else None)
+
+
 def test_jobs_of_human_eval(place, fake):
     daemon = fake()
     place.write("tasks.jsonl", ADD, TWICE)
