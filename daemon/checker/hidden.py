@@ -20,6 +20,7 @@ from hearing import LOAD, MACHINERY, NOTHING, Refused
 
 EXTERNAL = sys.modules["_frozen_importlib_external"]
 FINDER = MACHINERY._find_and_load_unlocked.__code__
+LOADING = ("_frozen_importlib", "_frozen_importlib_external")  # where Python's own loaders are
 LOADERS = [vars(MACHINERY)[name] for name in ("BuiltinImporter", "FrozenImporter")] + [
     vars(EXTERNAL)[name]
     for name in ("PathFinder", "FileFinder", "_LoaderBasics", "SourceLoader", "FileLoader", "SourceFileLoader", "ExtensionFileLoader")
@@ -136,7 +137,7 @@ class Hidden:
         if sys.path != self.expected:
             return True
         first = {name.partition(".")[0] for name in names}
-        return any(own_names(entry) & first for entry in sys.path if not trusted.is_of_host(entry))
+        return any(own_names(entry) & first for entry in sys.path if not trusted.is_of_host(f"{entry}/module"))
 
     def is_found_there(self, name):
         """Returns whether the finders and the path of this job have in the place of NAME what was found ahead, if anything."""
@@ -146,7 +147,9 @@ class Hidden:
         if "." in name and package is None:
             return True  # a package that is there already says where its modules are
         found = MACHINERY._find_spec(name, package and package.spec.submodule_search_locations)
-        return is_same(found, node.spec) if found and node else not (found or node)
+        if found is None:  # a module that is shown with it may bring the finder that has found this one: six, with six.moves
+            return node is None or getattr(node.spec.loader, "__module__", None) not in LOADING
+        return node is not None and is_same(found, node.spec)
 
     def in_order(self, names):
         """Returns NAMES as they were loaded, packages before what is in them."""

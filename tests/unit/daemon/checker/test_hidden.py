@@ -91,6 +91,22 @@ FINDERS = {
 }
 
 
+def test_nobody_is_asked_again_without_need():
+    """Finders and path are as they were, so one module is looked for, and shown with all that it imports."""
+    text = "import _frozen_importlib as b\nreal, seen = b._find_spec, []\ndef asked(name, *rest):\n    seen.append(name)\n    return real(name, *rest)\nb._find_spec = asked\nimport shelve\nb._find_spec = real\ntold = seen"
+    assert run(text, LIBRARY, True)[0] == "['shelve']\n"
+    assert "'pickle'" in run(text, LIBRARY, False)[0]
+
+
+def test_modules_whose_finder_comes_with_another():
+    """six.moves, in pandas. Whoever is asked because the path is another does not find it before six is shown."""
+    if missing := lacks("pandas"):
+        pytest.skip(f"there is no {missing[0]}")
+    for begin in ("", "sys.path.append('/nowhere')\n"):
+        text = begin + "import pandas; told = len(new()), 'six.moves' in sys.modules"
+        assert run(text, ["numpy", "pandas"], True) == run(text, ["numpy", "pandas"], False)
+
+
 def lacks(*names):
     return [name for name in names if subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode]
 
