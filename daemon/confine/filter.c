@@ -78,11 +78,11 @@ static const struct group groups[] = {
     {ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
     /* The host has a fixed number of events for all contexts of everybody. */
     {ENOSYS, {"io_setup", NULL}},
-    /* A pipe keeps all of a page of which it was given a byte, also when its file was cut short
-     * since then. Nobody counts it there. To a program, no file can be moved that way. (splice()
-     * and sendfile(), which the jail uses: add_splice(), jail/pass.h.) */
+    /* A pipe or a socket keeps all of a page of which it was given a byte, also when its file was
+     * cut short since then. Nobody counts it there. To a program, the kernel moves no file: it
+     * copies. (A job that is a fork of the jail could find a pass, so the jail copies, too.) */
     {ENOSYS, {"vmsplice", NULL}},
-    {EINVAL, {"tee", NULL}},
+    {EINVAL, {"tee", "splice", "sendfile", NULL}},
     /* Nobody counts what the kernel notes about which node the pages of a file belong on. */
     {EPERM, {"mbind", "set_mempolicy", "set_mempolicy_home_node", NULL}},
     /* Nobody counts lists of access rights, of which each file may have two. To a program, the file
@@ -261,13 +261,6 @@ static int add_evicting(scmp_filter_ctx ctx)
     return r;
 }
 
-/* Has jobs copy files, instead of moving their pages into a pipe (see groups[]). sendfile() fills a
- * pipe or a socket, too. */
-static int add_splice(scmp_filter_ctx ctx, uint64_t pass)
-{
-    return deny_if(ctx, EINVAL, "splice", is_not(PASS_SPLICE_ARGUMENT, pass_splice_length(pass)));
-}
-
 /* Refuses core scheduling: threads with different cookies leave the other half of a core idle and
  * wait for each other, which looks as if others had it, as with sched_setaffinity(). It also idles
  * the half that a neighbour runs on. */
@@ -415,8 +408,6 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64
         r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (r == 0)
         r = add_groups(ctx, pass);
-    if (r == 0)
-        r = add_splice(ctx, pass);
     for (size_t i = 0; i < ARRAY_SIZE(parts) && r == 0; i++)
         r = parts[i](ctx);
     bool is_counted = bounds_memory && layer_in(layers, LAYER_CGROUP);

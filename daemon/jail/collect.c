@@ -11,7 +11,7 @@
 #include "collect.h"
 #include "link.h"
 #include "listing.h"
-#include "pass.h"
+#include "move.h"
 #include "pattern.h"
 
 #include "daemon/base/clock.h"
@@ -69,22 +69,6 @@ static int leave_out(struct collector *c, enum link_left why, uint64_t size)
     return r < 0 ? note(c, r) : 0;
 }
 
-/* Copies SIZE bytes of FD. Returns how many there were, or a negative errno. */
-static int64_t copy(const struct collect *what, int fd, uint64_t size)
-{
-    uint64_t done = 0;
-    while (done < size) {
-        ssize_t n =
-            pass_sendfile(what->to, fd, NULL, MIN(size - done, (uint64_t)1 << 30), what->pass);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n == 0)
-            break;
-        done += n > 0 ? (uint64_t)n : 0;
-    }
-    return (int64_t)done;
-}
-
 /* Writes the record of FD, and takes it back if the file cannot be read to its end. */
 static int write_file(struct collector *c, int fd, const struct stat *st)
 {
@@ -92,7 +76,7 @@ static int write_file(struct collector *c, int fd, const struct stat *st)
     uint64_t size = (uint64_t)st->st_size;
     off_t before = lseek(to, 0, SEEK_CUR);
     int r = write_head(c, (uint32_t)st->st_mode & 0777, size);
-    int64_t copied = r < 0 ? r : copy(c->what, fd, size);
+    int64_t copied = r < 0 ? r : move_bytes(fd, NULL, to, size);
     if (copied == (int64_t)size) {
         c->files++;
         c->left -= size;

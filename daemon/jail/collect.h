@@ -16,7 +16,6 @@ struct collect {
     bool is_own_disk; /* the job's files are on a disk of their own, so that no link to one can
                        * come from elsewhere */
     unsigned wall_ms; /* it takes no longer */
-    uint64_t pass;    /* see pass.h */
 };
 
 /* Writes the files that match, and what matches and is left out. Returns 0 or a negative errno,

@@ -169,7 +169,7 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
     do {
         n = poll(fds, ARRAY_SIZE(fds), look_at_limits(jail, job, fds, ARRAY_SIZE(fds) - 1));
         if (n > 0 && fds[3].revents) {
-            joined_drop(joined, jail->enclosure.pass);
+            joined_drop(joined);
             fds[3].fd = joined_unread(joined);
             n--;
         }
@@ -222,7 +222,6 @@ static int collect(const struct jail *jail, const struct jailed_job *job)
         .max = job->collect_max,
         .is_own_disk = jail->enclosure.work.is_tmpfs,
         .wall_ms = COLLECT_MS,
-        .pass = jail->enclosure.pass,
     };
     return -collect_files(&what);
 }

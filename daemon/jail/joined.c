@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "joined.h"
-#include "pass.h"
+#include "move.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -50,15 +50,12 @@ int joined_unread(const struct joined *joined)
     return joined->is_candidate_over ? joined->ends.candidate_read : -1;
 }
 
-/* Through nobody's memory: the next job may be a copy of the jail's. */
-void joined_drop(struct joined *joined, uint64_t pass)
+void joined_drop(struct joined *joined)
 {
     int *unread = joined->is_program_over ? &joined->ends.wire_read : &joined->ends.candidate_read;
     assert(*unread >= 0 && *unread == joined_unread(joined));
-    if (joined->drain < 0)
-        joined->drain = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    ssize_t n = pass_splice(*unread, joined->drain, pass);
-    bool is_lost = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+    ssize_t n = move_away(*unread);
+    bool is_lost = n == 0 || (n < 0 && n != -EAGAIN);
     if (n > 0 && !joined->is_program_over)
         joined->dropped += (size_t)n;
     if (is_lost || joined->dropped > JOINED_DROPPED_MAX)
@@ -80,5 +77,4 @@ void joined_end(struct joined *joined, struct link_candidate *ret)
             .ended_ns = joined->ended_ns,
         };
     twin_ends_close(&joined->ends);
-    joined->drain = close_fd(joined->drain);
 }

@@ -29,7 +29,6 @@ struct joined {
     bool was_first;         /* and the jail saw that first */
     uint64_t ended_ns;      /* when it saw that; 0: it has not */
     struct twin_ends ends;  /* the status tells so; -1: it has */
-    int drain;              /* takes what nobody reads; -1: nothing was dropped yet */
     size_t dropped;         /* bytes to the candidate */
 };
 
@@ -37,9 +36,9 @@ struct joined {
  * could have read that the candidate has gone, meets SIGPIPE after all. */
 #define JOINED_DROPPED_MAX ((size_t)1 << 20)
 
-#define JOINED_NULL                          \
-    {                                        \
-        .ends = TWIN_ENDS_NULL, .drain = -1, \
+#define JOINED_NULL             \
+    {                           \
+        .ends = TWIN_ENDS_NULL, \
     }
 
 /* Begins with a pair whose wire has ENDS, which it takes. */
@@ -56,7 +55,7 @@ void joined_note_candidate(struct joined *joined);
 int joined_unread(const struct joined *joined);
 
 /* Drops what has come to joined_unread(). */
-void joined_drop(struct joined *joined, uint64_t pass);
+void joined_drop(struct joined *joined);
 
 /* Whether nothing of it need run any more. */
 bool joined_is_over(const struct joined *joined);

@@ -12,20 +12,9 @@
  * before it runs anything of its own (pass_give_up()). */
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define PASS_ARGUMENT 5
-
-/* splice() has no argument that the kernel ignores. Its pass is the number of bytes: more than
- * there can be. */
-#define PASS_SPLICE_ARGUMENT 4
-
-static inline uint64_t pass_splice_length(uint64_t pass)
-{
-    return (pass & INT64_MAX) | UINT64_C(1) << 62;
-}
 
 /* X(name, error that jobs get) */
 #define PASS_CALLS(X)                                     \
@@ -39,8 +28,6 @@ static inline uint64_t pass_splice_length(uint64_t pass)
     X(mount_setattr, EPERM)                               \
     /* To compare processes (same_memory.h). */           \
     X(kcmp, EPERM)                                        \
-    /* To copy files. */                                  \
-    X(sendfile, EINVAL)                                   \
     /* Namespaces. */                                     \
     X(setns, EPERM)                                       \
     X(unshare, EPERM)                                     \
@@ -50,12 +37,6 @@ static inline uint64_t pass_splice_length(uint64_t pass)
     /* What they make takes memory that nobody counts. */ \
     X(seccomp, ENOSYS)                                    \
     X(landlock_create_ruleset, ENOSYS)
-
-/* splice() of all that pipe FROM holds to TO, without waiting. */
-ssize_t pass_splice(int from, int to, uint64_t pass);
-
-/* sendfile(). */
-ssize_t pass_sendfile(int to, int from, off_t *at, size_t most, uint64_t pass);
 
 /* Installs a filter that refuses these calls to the calling process even with PASS, the number of
  * its jail. That the kernel supports it is known from the jail's own filter. 0 or a negative

@@ -26,10 +26,9 @@ static int unpack(struct jail *jail, const struct link_job *request, const int f
     if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
         (void)setfsuid(IDMAP_JOB);
     if (r == 0)
-        r = work_unpack(jail->lockdown.cwd, files, fds[LINK_PREPARED], jail->enclosure.pass);
+        r = work_unpack(jail->lockdown.cwd, files, fds[LINK_PREPARED]);
     if (r == 0 && is_joined)
-        r = work_unpack(cwd, fds[LINK_CANDIDATE_FILES], fds[LINK_CANDIDATE_PREPARED],
-                        jail->enclosure.pass);
+        r = work_unpack(cwd, fds[LINK_CANDIDATE_FILES], fds[LINK_CANDIDATE_PREPARED]);
     (void)setfsuid(geteuid());
     return r;
 }

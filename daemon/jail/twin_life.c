@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "twin_life.h"
 #include "children.h"
-#include "pass.h"
+#include "move.h"
 #include "run_delay.h"
 
+#include "daemon/base/clock.h"
 #include "proto/util.h"
 
 #include <fcntl.h>
@@ -28,13 +29,27 @@ static void complain(const char *what, int error)
 
 /* --- in the twin: the candidate's output --------------------------------------------------- */
 
-/* Moves bytes from one pipe to another, through nobody's memory: the next candidate may be a copy
- * of the twin's. */
+/* How long the pump waits for room if another end of the same pipe has taken it. */
+#define ROOM_MS 100
+/* How long it waits for room for what a candidate that has ended has written. */
+#define DRAIN_MS 1000
+
+/* Moves bytes from one pipe to another. */
 struct pump {
-    int from, to; /* owned; from -1: nothing more comes */
+    int from, to; /* owned; non-blocking; from -1: nothing more comes */
     bool is_full; /* wait until bytes can go on, not until more come */
-    uint64_t pass;
 };
+
+/* Opens the pipe FD once more, so that it can be non-blocking here while others wait for it. Where
+ * that is impossible, returns another descriptor of the same: this process waits, too, should
+ * others fill the pipe in the moment after it had room. A negative number with errno. */
+static int pump_open(int proc, int fd)
+{
+    char path[32];
+    (void)snprintf(path, sizeof(path), "self/fd/%d", fd);
+    int again = proc < 0 ? -1 : openat(proc, path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return again < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : again;
+}
 
 static struct pollfd pump_wants(const struct pump *pump)
 {
@@ -47,18 +62,28 @@ static struct pollfd pump_wants(const struct pump *pump)
 /* Moves what can be moved now. Returns whether there may be more. */
 static bool pump_move(struct pump *pump)
 {
+    struct pollfd room = {.fd = pump->to, .events = POLLOUT};
     if (pump->from < 0)
         return false;
-    ssize_t n = pass_splice(pump->from, pump->to, pump->pass);
-    if (n > 0)
-        return true;
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        /* Either nothing has come, or nothing can go. If the other end is not full after all, look
-         * at this one again. */
-        pump->is_full = !pump->is_full;
-    else
+    pump->is_full = poll(&room, 1, 0) == 0;
+    if (pump->is_full)
+        return false;
+    ssize_t n = move_to_pipe(pump->from, pump->to, ROOM_MS);
+    if (n <= 0 && n != -EAGAIN)
         pump->from = close_fd(pump->from);
-    return false;
+    return n > 0;
+}
+
+/* Moves what is left when nobody writes any more. */
+static void pump_drain(struct pump *pump)
+{
+    uint64_t until_ns = clock_now_ns() + DRAIN_MS * NS_PER_MS, now_ns = 0;
+    struct pollfd room = {.fd = pump->to, .events = POLLOUT};
+    while (pump_move(pump) || (pump->is_full && (now_ns = clock_now_ns()) < until_ns))
+        if (pump->is_full)
+            (void)poll(&room, 1, (int)((until_ns - now_ns) / NS_PER_MS));
+    pump->from = close_fd(pump->from);
+    pump->to = close_fd(pump->to);
 }
 
 /* --- in the twin: the candidate ------------------------------------------------------------ */
@@ -194,6 +219,9 @@ static int begin(const struct twin_parts *parts, int code, const struct link_job
         return -errno;
     _cleanup_close_ int end = output[1];
     candidate->output.from = output[0];
+    candidate->output.to = pump_open(parts->enclosure->view.proc, fds[LINK_STDERR]);
+    if (candidate->output.to < 0 || fcntl(output[0], F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
     const int of_pair[LINK_PAIR_FDS] = {
         input, end, end, fds[LINK_WIRE_READ], fds[LINK_WIRE_WRITE], -1, code,
     };
@@ -234,9 +262,7 @@ static bool end_tree(const struct twin_parts *parts, struct candidate *candidate
         template_dismiss(template);
         killed = killed && children_kill_all(TREE_KILL_MS, 0, usage);
     }
-    while (pump_move(&candidate->output))
-        ;
-    candidate->output.from = close_fd(candidate->output.from);
+    pump_drain(&candidate->output);
     bool is_clear = !is_to_follow || (killed && work_clear(work) == 0);
     work_leave(work);
     return killed && is_clear &&
@@ -278,7 +304,7 @@ static bool run_program(const struct twin_parts *parts, int code, const struct l
 {
     struct candidate candidate = {
         .pidfd = -1,
-        .output = {.from = -1, .to = fds[LINK_STDERR], .pass = parts->enclosure->pass},
+        .output = {.from = -1, .to = -1},
         .is_second = is_second,
     };
     struct children_usage usage = {notice->cpu_us, notice->max_rss_bytes};

@@ -3,7 +3,7 @@
 #include "disk.h"
 #include "link.h"
 #include "mounts.h"
-#include "pass.h"
+#include "move.h"
 #include "wipe.h"
 
 #include "proto/util.h"
@@ -526,8 +526,7 @@ static int open_parent(int cwd, char *name, const char **ret_last)
 }
 
 /* Copies SIZE bytes of FILES from *AT on, which it advances, into a new file NAME. */
-static int unpack_file(int cwd, char *name, mode_t mode, int files, off_t *at, uint64_t size,
-                       uint64_t pass)
+static int unpack_file(int cwd, char *name, mode_t mode, int files, off_t *at, uint64_t size)
 {
     const char *last = name;
     _cleanup_close_ int dir = open_parent(cwd, name, &last);
@@ -539,18 +538,15 @@ static int unpack_file(int cwd, char *name, mode_t mode, int files, off_t *at, u
         openat(dir, last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    while (size > 0) {
-        ssize_t n = pass_sendfile(fd, files, at, MIN(size, (uint64_t)1 << 30), pass);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n == 0)
-            return -EPROTO;
-        size -= n > 0 ? (uint64_t)n : 0;
-    }
+    int64_t copied = move_bytes(files, at, fd, size);
+    if (copied < 0)
+        return (int)copied;
+    if ((uint64_t)copied < size)
+        return -EPROTO;
     return fchmod(fd, mode & 0777) < 0 ? -errno : 0;
 }
 
-static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX], uint64_t pass)
+static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX])
 {
     for (off_t at = 0;;) {
         struct link_file header;
@@ -566,7 +562,7 @@ static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX], ui
         at += header.name_length;
         if (header.mode & LINK_LEFT_OUT)
             continue;
-        int r = unpack_file(cwd, name, (mode_t)header.mode, files, &at, header.size, pass);
+        int r = unpack_file(cwd, name, (mode_t)header.mode, files, &at, header.size);
         bool is_there = spares && (r == -EEXIST || r == -ENOTDIR);
         if (is_there && header.size <= INT64_MAX / 2)
             at += (off_t)header.size;
@@ -575,12 +571,12 @@ static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX], ui
     }
 }
 
-int work_unpack(int cwd, int files, int prepared, uint64_t pass)
+int work_unpack(int cwd, int files, int prepared)
 {
     char name[PATH_MAX];
-    int r = files >= 0 ? unpack_files(cwd, files, false, name, pass) : 0;
+    int r = files >= 0 ? unpack_files(cwd, files, false, name) : 0;
     if (r == 0 && prepared >= 0)
-        r = unpack_files(cwd, prepared, true, name, pass);
+        r = unpack_files(cwd, prepared, true, name);
     explicit_bzero(name, sizeof(name)); /* the next job may be a copy of this memory */
     return r;
 }

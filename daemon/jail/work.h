@@ -97,8 +97,8 @@ void work_leave(struct work *work);
 
 /* Writes the files packed in FILES (struct link_file; -1: none) beneath the directory CWD, and then
  * those packed in PREPARED (likewise), which leave alone what is there. The offsets of both stay as
- * they are. PASS: see pass.h. -EPROTO if they are malformed. */
-int work_unpack(int cwd, int files, int prepared, uint64_t pass);
+ * they are. -EPROTO if they are malformed. */
+int work_unpack(int cwd, int files, int prepared);
 
 /* Returns whether the tmpfs is full, which is evidence for why a job failed; false if that is not
  * known. */

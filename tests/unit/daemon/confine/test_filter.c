@@ -3,7 +3,6 @@
  * any number with any arguments, and a process that has installed it makes real calls. */
 #include "daemon/confine/filter.h"
 #include "daemon/jail/enclosure.h"
-#include "daemon/jail/pass.h"
 #include "tests/unit/scenario.h"
 
 #include <fcntl.h>
@@ -292,6 +291,7 @@ static const struct call refused[] = {
     {SYS_vmsplice, ENOSYS},
     {SYS_tee, EINVAL},
     {SYS_sendfile, EINVAL},
+    {SYS_splice, EINVAL},
     {SYS_mbind, EPERM},
     {SYS_set_mempolicy, EPERM},
     {450 /* set_mempolicy_home_node */, EPERM},
@@ -314,7 +314,7 @@ static const int judged[] = {
     SYS_prlimit64,  SYS_sched_setattr,  SYS_setpriority, SYS_sched_setscheduler,
     SYS_ioprio_set, SYS_sched_setparam, SYS_kill,        SYS_socket,
     SYS_socketpair, SYS_mmap,           SYS_msync,       SYS_madvise,
-    SYS_splice,     SYS_prctl,
+    SYS_prctl,
 };
 
 static bool is_judged(uint32_t number)
@@ -376,8 +376,7 @@ static void test_pass(void **state)
                                   442 /* mount_setattr */,
                                   SYS_seccomp,
                                   444 /* landlock_create_ruleset */,
-                                  SYS_kcmp,
-                                  SYS_sendfile};
+                                  SYS_kcmp};
     static const uint64_t wrong[] = {
         0,          PASS ^ 1, PASS ^ (UINT64_C(1) << 63), (uint32_t)PASS,
         PASS >> 32, ~PASS,    PASS + (UINT64_C(1) << 32)};
@@ -1059,24 +1058,6 @@ static void test_writing(void **state)
     }
 }
 
-/* With the pass as its length, which the kernel takes for more than there is. */
-static void test_moving(void **state)
-{
-    const uint64_t length = pass_splice_length(PASS);
-    const uint64_t wrong[] = {1, 1 << 20, PASS, length ^ 1, length ^ UINT64_C(1) << 61, 0};
-    static struct program program;
-    (void)state;
-    assert_true(length > UINT32_MAX && length <= INT64_MAX);
-    assert_true(pass_splice_length(0) > UINT32_MAX); /* nobody has a pass without the layer */
-    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
-        assert_true(read_program(layer_sets[s], &program));
-        for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-            assert_int_equal(ACTION(&program, SYS_splice, 3, 0, 4, 0, wrong[i], PASS),
-                             DENIED(EINVAL));
-        assert_int_equal(ACTION(&program, SYS_splice, 3, 0, 4, 0, length, 0), SECCOMP_RET_ALLOW);
-    }
-}
-
 /* Options that nobody has reviewed do not exist, but for three that begin elsewhere. */
 static void test_new_options(void **state)
 {
@@ -1353,7 +1334,6 @@ int main(void)
         cmocka_unit_test(test_inode_flags),
         cmocka_unit_test(test_watching),
         cmocka_unit_test(test_evicting),
-        cmocka_unit_test(test_moving),
         cmocka_unit_test(test_new_options),
         cmocka_unit_test(test_writing),
         cmocka_unit_test(test_filters),

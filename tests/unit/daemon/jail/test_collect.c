@@ -67,7 +67,7 @@ static int collect_within(unsigned wall_ms, const char *const *patterns, uint64_
 {
     _cleanup_close_ int cwd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_close_ int to = memfd_create("to", MFD_CLOEXEC);
-    struct collect what = {cwd, to, patterns, max, is_own_disk, wall_ms, 0};
+    struct collect what = {cwd, to, patterns, max, is_own_disk, wall_ms};
     size_t descriptors = count_descriptors();
     CHECK_EQUAL(collect_files(&what), expected);
     CHECK_EQUAL(count_descriptors(), descriptors);
@@ -306,7 +306,7 @@ static int swapped(void)
     for (int i = 0; i < 3000; i++) {
         _cleanup_close_ int cwd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_close_ int to = memfd_create("to", MFD_CLOEXEC);
-        struct collect what = {cwd, to, i % 2 ? names : everything, MIB, true, HOUR_MS, 0};
+        struct collect what = {cwd, to, i % 2 ? names : everything, MIB, true, HOUR_MS};
         int r = collect_files(&what);
         CHECK(r == 0 || r == -ENOENT || r == -ENOTDIR || r == -ELOOP);
         if (read_records(to, &found) != 0)

@@ -496,7 +496,7 @@ static void add_file(int fd, const char *name, const char *text)
 static int unpack(int cwd, int records)
 {
     (void)lseek(records, 0, SEEK_SET);
-    int r = work_unpack(cwd, records, -1, 0);
+    int r = work_unpack(cwd, records, -1);
     (void)close(records);
     return r;
 }
