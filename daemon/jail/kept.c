@@ -95,17 +95,21 @@ static int look(struct kept *kept, const struct enclosure *enclosure, struct pol
     if (!reap(kept))
         return -1;
     uint64_t idle_ns = used_ns(kept, enclosure) - kept->idle_used_ns;
-    const struct tree_memory tree = {.proc = enclosure->view.proc,
-                                     .pass = enclosure->pass,
-                                     .is_same = same_memory,
-                                     .cpu_ms = TREE_MEMORY_CPU_MS};
+    struct tree_memory tree = {.proc = enclosure->view.proc,
+                               .pass = enclosure->pass,
+                               .is_same = same_memory,
+                               .cpu_ms = TREE_MEMORY_CPU_MS,
+                               .hold = tree_memory_stop};
     bool takes_too_much =
         kept->memory_bytes > 0 && tree_memory_exceeds(&tree, kept->memory_bytes, until, 1) > 0;
     (void)tree_locks_look(&kept->locks, enclosure->view.proc);
-    if (takes_too_much || kept->locks.is_exceeded ||
-        (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
+    bool holds_too_many = kept->locks.is_exceeded;
+    if (holds_too_many) /* what comes after them begins anew */
+        kept->locks = (struct tree_locks){.is_bounded = true};
+    if (takes_too_much || holds_too_many || (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
         kept_kill();
-    return pace_next_ms(&pace, LOOK_MS);
+    uint64_t held_ms = tree_memory_let_go(&tree);
+    return pace_next_ms(&pace, MAX(LOOK_MS, held_ms));
 }
 
 void kept_wait(struct kept *kept, const struct enclosure *enclosure, int link)

@@ -11,13 +11,14 @@
 #define LOOK_MS UINT64_C(50)
 
 /* Sums up the tree's memory, unless nothing has run since the last whole sum. */
-static void look_at_memory(struct looks *looks, const struct tree_memory *tree,
-                           struct pollfd *until, nfds_t count)
+static void look_at_memory(struct looks *looks, struct tree_memory *tree, struct pollfd *until,
+                           nfds_t count)
 {
     if (looks->known.is_on && !looks->known.has_stirred)
         return;
     int r = tree_memory_exceeds(tree, looks->memory_bytes, until, count);
     looks->took_too_much = r > 0;
+    looks->is_suspect = tree->is_suspect;
     looks->known.has_stirred = r < 0;
 }
 
@@ -33,18 +34,22 @@ static int look(struct looks *looks, const struct work *work, int proc,
     if (!bounds_memory && !looks->known.is_on)
         return knows_all ? -1 : (int)LOOK_MS;
     const struct pace pace = pace_begin();
+    struct tree_memory tree = {.proc = proc,
+                               .twin = twin.pid,
+                               .inner = twin.inner,
+                               .pass = work->pass,
+                               .is_same = same_memory,
+                               .cpu_ms = TREE_MEMORY_CPU_MS,
+                               .hold = tree_memory_stop};
+    if (bounds_memory && looks->is_suspect)
+        tree_memory_hold(&tree);
     /* Not at the first look already: most jobs that last until then are over before the second. */
     if (looks->known.is_on && pace.began_ns - looks->known.looked_ns >= LOOK_MS / 2 * NS_PER_MS)
         tree_known_look(&looks->known, proc, twin);
-    const struct tree_memory tree = {.proc = proc,
-                                     .twin = twin.pid,
-                                     .inner = twin.inner,
-                                     .pass = work->pass,
-                                     .is_same = same_memory,
-                                     .cpu_ms = TREE_MEMORY_CPU_MS};
     if (bounds_memory)
         look_at_memory(looks, &tree, until, count);
-    return pace_next_ms(&pace, LOOK_MS);
+    uint64_t held_ms = tree_memory_let_go(&tree);
+    return pace_next_ms(&pace, MAX(LOOK_MS, held_ms));
 }
 
 int looks_take(struct looks *looks, const struct work *work, int proc, struct tree_time_except twin,

@@ -16,6 +16,7 @@
 
 struct looks {
     uint64_t memory_bytes;        /* limit of the tree that the jail enforces; 0: none */
+    bool is_suspect;              /* to count that takes long, so the tree is held meanwhile */
     bool took_too_much;           /* the tree did */
     bool lacked_room;             /* the host's file system was full */
     bool met_full_disk;           /* the tmpfs was full, whatever is there at the job's end */

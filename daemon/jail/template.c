@@ -250,10 +250,10 @@ static const char *await_loaded(struct template *template, const struct template
     struct pollfd until[] = {{.fd = template->link, .events = POLLIN},
                              {.fd = template->pidfd, .events = POLLIN}};
     const int proc = parts->enclosure->view.proc;
-    const struct tree_memory tree = {.proc = proc,
-                                     .pass = parts->enclosure->pass,
-                                     .is_same = same_memory,
-                                     .cpu_ms = TREE_MEMORY_CPU_MS};
+    struct tree_memory tree = {.proc = proc,
+                               .pass = parts->enclosure->pass,
+                               .is_same = same_memory,
+                               .cpu_ms = TREE_MEMORY_CPU_MS};
     uint64_t began_ns = clock_now_ns(), most_ns = parts->load_ms * NS_PER_MS;
     while (!hear(template, LOOK_MS, loaded, sizeof(*loaded))) {
         struct pollfd closed = {.fd =

@@ -25,28 +25,31 @@ static bool is_of_process(const char *line)
 static bool are_many(int proc)
 {
     size_t count = 0;
-    char line[256];
+    char line[256], buffer[4096]; /* the kernel fills no larger one at once */
     int fd = openat(proc, "locks", O_RDONLY | O_CLOEXEC);
     FILE *locks = fd < 0 ? NULL : fdopen(fd, "r");
-    if (!locks)
+    if (!locks) {
         close_fd(fd);
-    while (locks && count <= TREE_LOCKS_MAX && fgets(line, sizeof(line), locks))
+        return false;
+    }
+    (void)setvbuf(locks, buffer, _IOFBF, sizeof(buffer));
+    while (count <= TREE_LOCKS_MAX && fgets(line, sizeof(line), locks))
         count += is_of_process(line);
-    if (locks)
-        (void)fclose(locks);
+    (void)fclose(locks);
     return count > TREE_LOCKS_MAX;
 }
 
 int tree_locks_look(struct tree_locks *locks, int proc)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = clock_now_ns(), wait_ns = TREE_LOCKS_MS * NS_PER_MS;
     if (!locks->is_bounded || locks->is_exceeded)
         return -1;
-    if (locks->looked_ns == 0)
-        locks->looked_ns = now_ns;
-    if (now_ns - locks->looked_ns >= TREE_LOCKS_MS * NS_PER_MS) {
+    if (locks->next_ns != 0 && now_ns >= locks->next_ns) {
         locks->is_exceeded = are_many(proc);
-        locks->looked_ns = clock_now_ns();
+        wait_ns = MAX(wait_ns, (clock_now_ns() - now_ns) * TREE_LOCKS_SHARE);
+    } else if (locks->next_ns != 0) {
+        return (int)((locks->next_ns - now_ns) / NS_PER_MS) + 1;
     }
-    return (int)TREE_LOCKS_MS;
+    locks->next_ns = clock_now_ns() + wait_ns;
+    return (int)(wait_ns / NS_PER_MS);
 }

@@ -17,10 +17,14 @@
  * takes: a job makes few thousands meanwhile. */
 #define TREE_LOCKS_MS UINT64_C(250)
 
+/* Looks take at most this part of the time: nobody on the host takes or releases a lock meanwhile.
+ */
+#define TREE_LOCKS_SHARE 50
+
 struct tree_locks {
-    bool is_bounded;    /* otherwise nobody looks */
-    bool is_exceeded;   /* there were too many once */
-    uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: not yet */
+    bool is_bounded;  /* otherwise nobody looks */
+    bool is_exceeded; /* there were too many once */
+    uint64_t next_ns; /* when to look again, CLOCK_MONOTONIC; 0: not said yet */
 };
 
 /* Looks if it is time to, but never at the first call: most jobs are over before the second. PROC

@@ -17,10 +17,12 @@
 #include "proc_files.h"
 
 #include "daemon/base/clock.h"
+#include "proto/limits.h"
 #include "proto/util.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,20 +112,54 @@ static bool in_proportion(const struct tree_memory *tree, long thread, char stat
     return true;
 }
 
-static bool took_long(const struct tree_memory *tree, uint64_t began_cpu_ns)
+/* One pass over all processes. */
+struct pass {
+    count_memory of;
+    uint64_t began_ns, began_cpu_ns, most_cpu_ns;
+    uint64_t bytes; /* what was found */
+};
+
+static struct pass pass_begin(count_memory of)
 {
-    return tree->cpu_ms > 0 && clock_cpu_ns() - began_cpu_ns > tree->cpu_ms * NS_PER_MS;
+    return (struct pass){.of = of, .began_ns = clock_now_ns(), .began_cpu_ns = clock_cpu_ns()};
 }
 
-/* Compares the sum of OF with MOST, and returns as tree_memory_exceeds() does. */
-static int compare(const struct tree_memory *tree, count_memory of, uint64_t most,
-                   struct pollfd *until, nfds_t count)
+static uint64_t ms_since(uint64_t ns)
+{
+    return (clock_now_ns() - ns) / NS_PER_MS;
+}
+
+void tree_memory_stop(bool is_held)
+{
+    if (getpid() == 1)
+        (void)kill(-1, is_held ? SIGSTOP : SIGCONT);
+}
+
+void tree_memory_hold(struct tree_memory *tree)
+{
+    if (tree->is_held || !tree->hold)
+        return;
+    tree->held_since_ns = clock_now_ns();
+    tree->is_held = true;
+    tree->hold(true);
+}
+
+uint64_t tree_memory_let_go(struct tree_memory *tree)
+{
+    if (!tree->is_held)
+        return 0;
+    tree->hold(false);
+    tree->is_held = false;
+    return ms_since(tree->held_since_ns);
+}
+
+/* Compares the sum with MOST, and returns as tree_memory_exceeds() does. */
+static int compare(struct tree_memory *tree, struct pass *pass, uint64_t most, struct pollfd *until,
+                   nfds_t count)
 {
     char status[STATUS_MAX];
-    uint64_t bytes = 0;
     bool is_whole = true;
     int proc = tree->proc;
-    uint64_t began_cpu_ns = clock_cpu_ns();
     _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, ".");
     errno = 0;
     for (const struct dirent *entry; dir && (entry = readdir(dir)); errno = 0) {
@@ -131,21 +167,36 @@ static int compare(const struct tree_memory *tree, count_memory of, uint64_t mos
         if (pid <= 1 || pid == tree->twin || pid == tree->inner)
             continue;
         long thread = read_living(proc, pid, status);
-        if (thread == 0 || !of(tree, thread, status, &bytes))
+        if (thread == 0 || !pass->of(tree, thread, status, &pass->bytes))
             is_whole = false;
         if (count > 0 && poll(until, count, 0) > 0)
             return -EINTR;
-        if (took_long(tree, began_cpu_ns))
+        if (pass->most_cpu_ns > 0 && clock_cpu_ns() - pass->began_cpu_ns > pass->most_cpu_ns)
             return 1;
+        if (pass->of == in_proportion && ms_since(pass->began_ns) > TREE_MEMORY_HOLD_MS)
+            tree_memory_hold(tree);
     }
-    if (bytes > most)
+    if (pass->bytes > most)
         return 1;
     return is_whole && dir && errno == 0 ? 0 : -EAGAIN;
 }
 
-int tree_memory_exceeds(const struct tree_memory *tree, uint64_t bytes, struct pollfd *until,
+int tree_memory_exceeds(struct tree_memory *tree, uint64_t bytes, struct pollfd *until,
                         nfds_t count)
 {
-    int r = compare(tree, resident, bytes, NULL, 0);
-    return r > 0 ? compare(tree, in_proportion, bytes, until, count) : r;
+    tree->is_suspect = false;
+    struct pass quick = pass_begin(resident);
+    int r = compare(tree, &quick, bytes, NULL, 0);
+    if (r <= 0)
+        return r;
+    struct pass pass = pass_begin(in_proportion);
+    uint64_t more_ms = quick.bytes / LIMIT_GIB * TREE_MEMORY_CPU_MS_PER_GIB;
+    if (tree->cpu_ms > 0)
+        pass.most_cpu_ns =
+            MIN(tree->cpu_ms + more_ms, (uint64_t)TREE_MEMORY_CPU_MS_MAX) * NS_PER_MS;
+    if (ms_since(quick.began_ns) > TREE_MEMORY_SLOW_MS)
+        tree_memory_hold(tree);
+    r = compare(tree, &pass, bytes, until, count);
+    tree->is_suspect = tree->is_held;
+    return r;
 }

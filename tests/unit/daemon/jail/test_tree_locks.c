@@ -55,8 +55,8 @@ static void add(const struct fixture *f, const char *line, size_t count)
 /* Looks as if the time for it had come. */
 static bool exceeds(const struct fixture *f)
 {
-    struct tree_locks locks = {.is_bounded = true, .looked_ns = 1};
-    assert_int_equal(tree_locks_look(&locks, f->proc), TREE_LOCKS_MS);
+    struct tree_locks locks = {.is_bounded = true, .next_ns = 1};
+    assert_true(tree_locks_look(&locks, f->proc) >= (int)TREE_LOCKS_MS);
     return locks.is_exceeded;
 }
 
@@ -89,17 +89,30 @@ static void test_when_it_looks(void **state)
     struct tree_locks locks = {.is_bounded = false};
     add(f, HELD, TREE_LOCKS_MAX + 1);
     assert_int_equal(tree_locks_look(&locks, f->proc), -1);
-    assert_true(locks.looked_ns == 0);
+    assert_true(locks.next_ns == 0);
     locks.is_bounded = true;
     for (int i = 0; i < 2; i++) { /* not at first, and then not too early */
-        assert_int_equal(tree_locks_look(&locks, f->proc), TREE_LOCKS_MS);
-        locks.looked_ns = clock_now_ns();
+        assert_in_range(tree_locks_look(&locks, f->proc), 1, TREE_LOCKS_MS);
+        assert_in_range(locks.next_ns, clock_now_ns(), clock_now_ns() + TREE_LOCKS_MS * NS_PER_MS);
         assert_false(locks.is_exceeded);
     }
-    locks.looked_ns -= TREE_LOCKS_MS * NS_PER_MS;
-    assert_int_equal(tree_locks_look(&locks, f->proc), TREE_LOCKS_MS);
+    locks.next_ns -= TREE_LOCKS_MS * NS_PER_MS;
+    assert_true(tree_locks_look(&locks, f->proc) >= (int)TREE_LOCKS_MS);
     assert_true(locks.is_exceeded);
     assert_int_equal(tree_locks_look(&locks, f->proc), -1); /* it stays that */
+}
+
+/* Nobody on the host takes a lock while they are listed. */
+static void test_a_long_list(void **state)
+{
+    const struct fixture *f = *state;
+    struct tree_locks locks = {.is_bounded = true, .next_ns = 1};
+    add(f, NOBODYS, 400000);
+    uint64_t before_ns = clock_now_ns();
+    int next_ms = tree_locks_look(&locks, f->proc);
+    uint64_t most_ms = (clock_now_ns() - before_ns) * TREE_LOCKS_SHARE / NS_PER_MS;
+    assert_in_range(next_ms, TREE_LOCKS_MS + 1, most_ms);
+    assert_in_range(locks.next_ns, clock_now_ns() + TREE_LOCKS_MS * NS_PER_MS, UINT64_MAX);
 }
 
 int main(void)
@@ -109,6 +122,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nobodys_do_not_count, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_proc_without_locks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_when_it_looks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_long_list, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,8 +97,7 @@ static bool is_same(pid_t one, pid_t other, uint64_t pass)
 
 static int exceeds(const struct fixture *f, uint64_t bytes, struct pollfd *until)
 {
-    const struct tree_memory tree = {
-        .proc = f->proc, .twin = TWIN, .pass = PASS, .is_same = is_same};
+    struct tree_memory tree = {.proc = f->proc, .twin = TWIN, .pass = PASS, .is_same = is_same};
     return tree_memory_exceeds(&tree, bytes, until, until ? 1 : 0);
 }
 
@@ -243,9 +242,49 @@ static void test_what_takes_long(void **state)
     add(f, "7", (struct memory){.rss = 100, .pss = 50});
     add(f, "8", (struct memory){.parent = 7, .rss = 100, .pss = 50});
     assert_int_equal(tree_memory_exceeds(&tree, 150 * KIB, NULL, 0), 0);
+    assert_false(tree.is_suspect);
     tree.cpu_ms = LONG_MS / 2;
     assert_int_equal(tree_memory_exceeds(&tree, 150 * KIB, NULL, 0), 1);
     assert_int_equal(tree_memory_exceeds(&tree, 200 * KIB, NULL, 0), 0); /* no need to compare */
+}
+
+static int times_held;
+static bool is_held;
+
+static void note_hold(bool holds)
+{
+    assert_true(holds != is_held);
+    is_held = holds;
+    times_held += holds;
+}
+
+static bool is_same_after_very_long(pid_t one, pid_t other, uint64_t pass)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = (TREE_MEMORY_HOLD_MS + LONG_MS) * NS_PER_MS},
+                    NULL);
+    return is_same(one, other, pass);
+}
+
+/* The processes are held for the rest of a count that has taken long, whatever it finds. */
+static void test_processes_are_held(void **state)
+{
+    const struct fixture *f = *state;
+    struct pollfd until = {.fd = -1};
+    struct tree_memory tree = {
+        .proc = f->proc, .pass = PASS, .is_same = is_same_after_very_long, .hold = note_hold};
+    times_held = 0;
+    add(f, "7", (struct memory){.parent = 9, .rss = 100, .pss = 50});
+    add(f, "8", (struct memory){.parent = 9, .rss = 100, .pss = 50});
+    add(f, "9", (struct memory){.parent = 1, .rss = 100, .pss = 50});
+    assert_int_equal(tree_memory_exceeds(&tree, 400 * KIB, NULL, 0), 0); /* at once */
+    assert_true(times_held == 0 && !tree.is_suspect && tree_memory_let_go(&tree) == 0);
+    assert_int_equal(tree_memory_exceeds(&tree, 200 * KIB, &until, 1), 0);
+    assert_true(times_held == 1 && is_held && tree.is_suspect);
+    assert_int_equal(tree_memory_exceeds(&tree, 100 * KIB, &until, 1), 1);
+    assert_int_equal(times_held, 1); /* they are held already */
+    assert_true(tree_memory_let_go(&tree) >= TREE_MEMORY_HOLD_MS && !is_held);
+    assert_int_equal(tree_memory_exceeds(&tree, 400 * KIB, NULL, 0), 0);
+    assert_false(tree.is_suspect); /* the next count begins without that */
 }
 
 int main(void)
@@ -264,6 +303,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_cannot_be_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_something_else_to_do, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_takes_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_processes_are_held, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
