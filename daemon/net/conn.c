@@ -22,6 +22,7 @@
 #define FLUSH_MS 10000
 /* How long what the client sends is then still read and discarded. */
 #define LINGER_MS 2000
+#define READ_AGAIN_MS 50 /* after there was no memory to read */
 
 static void pump(struct conn *conn);
 
@@ -231,10 +232,8 @@ void conn_drop(struct conn *conn)
     end(conn);
 }
 
-static void on_unread(evutil_socket_t fd, short what, void *userdata)
+static void on_unread(_unused_ evutil_socket_t fd, _unused_ short what, void *userdata)
 {
-    (void)fd;
-    (void)what;
     conn_dismiss_choked(userdata);
 }
 
@@ -425,21 +424,32 @@ static void on_end_of_file(struct conn *conn)
     pump(conn);
 }
 
+/* A socket whose client is there has no errors: libevent had no memory for what came, has left it
+ * there, and has stopped reading. */
 static void on_event(_unused_ struct bufferevent *bev, short what, void *userdata)
 {
     struct conn *conn = userdata;
-    if (what & BEV_EVENT_ERROR)
+    bool is_short = what & BEV_EVENT_ERROR && what & BEV_EVENT_READING && conn_is_served(conn) &&
+                    !outgoing_is_gone(conn->hangup_fd);
+    if (is_short)
+        start_timer(conn->again_timer, READ_AGAIN_MS);
+    if (what & BEV_EVENT_ERROR && !(is_short && event_pending(conn->again_timer, EV_TIMEOUT, NULL)))
         end(conn);
     else if (what & BEV_EVENT_EOF)
         on_end_of_file(conn);
 }
 
-/* Edge-triggered: data arrived, the client shut down its sending side, or it is gone. */
-static void on_hangup(evutil_socket_t fd, short what, void *userdata)
+static void on_again(_unused_ evutil_socket_t fd, _unused_ short what, void *userdata)
 {
     struct conn *conn = userdata;
-    (void)fd;
-    (void)what;
+    if (conn_is_served(conn))
+        pump(conn);
+}
+
+/* Edge-triggered: data arrived, the client shut down its sending side, or it is gone. */
+static void on_hangup(_unused_ evutil_socket_t fd, _unused_ short what, void *userdata)
+{
+    struct conn *conn = userdata;
     if (outgoing_is_gone(conn->hangup_fd))
         end(conn);
 }
@@ -499,9 +509,10 @@ static int set_up_events(struct conn *conn, int fd)
     conn->timer = event_new(base, -1, 0, on_timer, conn);
     conn->unread_timer = event_new(base, -1, 0, on_unread, conn);
     conn->flush_event = event_new(base, -1, 0, on_flush, conn);
+    conn->again_timer = event_new(base, -1, 0, on_again, conn);
     conn->fresh = evbuffer_new();
     if (!conn->hangup_event || !conn->timer || !conn->unread_timer || !conn->flush_event ||
-        !conn->fresh)
+        !conn->again_timer || !conn->fresh)
         return -ENOMEM;
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
     bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
@@ -575,6 +586,7 @@ struct conn *conn_free(struct conn *conn)
     conn->timer = consume_event(conn->timer);
     conn->unread_timer = consume_event(conn->unread_timer);
     conn->flush_event = consume_event(conn->flush_event);
+    conn->again_timer = consume_event(conn->again_timer);
     if (conn->fresh)
         evbuffer_free(conn->fresh);
     conn->user = user_leave(conn->user);

@@ -111,6 +111,7 @@ struct conn {
     struct event
         *timer; /* frame timeout while open, then end of flushing or lingering, then free */
     struct event *unread_timer; /* runs while it is choked */
+    struct event *again_timer;  /* runs after there was no memory to read */
 
     size_t unsent;             /* what it has of env->unsent */
     struct last_replies last;  /* while it is flushing */

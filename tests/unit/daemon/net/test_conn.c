@@ -144,6 +144,51 @@ static void leaves_the_line_when_its_client_is_gone(void **state)
     assert_int_equal(f->all.requests, 1);
 }
 
+/* Of libevent. */
+static bool is_memory_short;
+
+static void *allocate(size_t size)
+{
+    if (!is_memory_short)
+        return malloc(size);
+    errno = ENOMEM;
+    return NULL;
+}
+
+static void *reallocate(void *memory, size_t size)
+{
+    if (!is_memory_short)
+        return realloc(memory, size);
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* It waits, and nothing is lost. */
+static void has_no_memory_for_what_comes(void **state)
+{
+    struct fixture *f = *state;
+    char text[6000]; /* more than libevent has kept of the last buffer */
+    struct event *timer = f->all.conn[0]->again_timer;
+    assert_int_equal(event_add(timer, &(struct timeval){.tv_sec = 60}), 0); /* room among timers */
+    assert_int_equal(event_del(timer), 0);
+    connections_send(&f->all, 0, PING);
+    connections_turn(&f->all);
+    assert_int_equal(f->all.requests, 1);
+    (void)snprintf(text, sizeof(text), "%-*s", (int)sizeof(text) - 1, PING);
+    is_memory_short = true;
+    connections_send(&f->all, 0, text);
+    for (int i = 0; i < 3; i++)
+        (void)event_base_loop(f->all.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    assert_int_equal(f->all.conn[0]->state, CONN_OPEN);
+    assert_true(event_pending(timer, EV_TIMEOUT, NULL));
+    is_memory_short = false;
+    assert_int_equal(f->all.requests, 1);
+    while (f->all.requests == 1 && event_pending(timer, EV_TIMEOUT, NULL))
+        (void)event_base_loop(f->all.base, EVLOOP_ONCE);
+    connections_turn(&f->all);
+    assert_int_equal(f->all.requests, 2);
+}
+
 static void is_gone_once_however_often_it_is_closed(void **state)
 {
     struct fixture *f = *state;
@@ -275,6 +320,7 @@ static void a_connection_with_jobs_is_not_freed(void **state)
 
 int main(void)
 {
+    event_set_mem_functions(allocate, reallocate, free);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_paused_until_it_is_unparked, setup, teardown),
         cmocka_unit_test_setup_teardown(goes_to_the_end_when_it_is_parked_again, setup, teardown),
@@ -284,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(does_not_delay_another_by_a_large_frame, setup, teardown),
         cmocka_unit_test_setup_teardown(leaves_the_line_when_its_client_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(is_gone_once_however_often_it_is_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(has_no_memory_for_what_comes, setup, teardown),
         cmocka_unit_test_setup_teardown(half_closed_ends_when_nothing_is_left, setup, teardown),
         cmocka_unit_test_setup_teardown(reading_prolongs_the_time_for_the_last_replies, setup,
                                         teardown),
