@@ -184,9 +184,10 @@ int program_plan_check(struct program_run *run, const struct job_spec *spec,
     return plan_helper(run, contents, host, plan);
 }
 
-/* Sets the limits of a pair: those of either program, and of both together. The kernel counts
- * processes for their user, which they share: the interactor may have some when the program has
- * taken all that it can. */
+/* Sets the limits of a pair: those of either program, and of both together. Of the output only the
+ * program's counts, since HELPER_FREE lets the interactor quote it. The kernel counts processes for
+ * their user, which they share: the interactor may have some when the program has taken all that it
+ * can. */
 static void join_limits(const struct limits *program, struct launch *launch)
 {
     struct limits *both = &launch->limits;
@@ -195,6 +196,7 @@ static void join_limits(const struct limits *program, struct launch *launch)
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
         both->of[limit] += program->of[limit];
     both->of[LIMIT_WALL_CLOCK] = program->of[LIMIT_WALL_CLOCK];
+    both->of[LIMIT_OUTPUT] = program->of[LIMIT_OUTPUT];
     launch->joined.limits.of[LIMIT_PROCESSES] = both->of[LIMIT_PROCESSES];
     both->of[LIMIT_PROCESSES] += launch->joined.own_limits.of[LIMIT_PROCESSES];
     launch->joined.own_limits.of[LIMIT_PROCESSES] = both->of[LIMIT_PROCESSES];

@@ -340,6 +340,25 @@ def test_what_a_program_writes_to_stderr_is_bounded(client):
     assert test["verdict"] == "error" and test["interactor"] == "limit exceeded: output"
 
 
+@pytest.mark.parametrize("size", [115_000, 150_000, 200_000])
+def test_what_it_writes_last_counts(client, size):
+    """The pipes hold more than the program's limit when it ends. Nothing of it is lost on the way, and the
+    interactor's limit does not add to it."""
+    writes = f"""
+import os, fcntl
+fcntl.fcntl(2, fcntl.F_SETPIPE_SZ, 1 << 20)
+os.write(1, b'42\\n')
+left = {size}
+while left > 0:
+    left -= os.write(2, b'e' * min(65536, left))
+os._exit(0)
+"""
+    equal = "import sys\nsys.exit(0 if sys.stdin.readline() == open(sys.argv[1]).readline() else 1)"
+    for _ in range(3):
+        test = only(client.run(interact(writes, equal, [{"input": "42\n"}], limits={"output_bytes": 100_000})))
+        assert test["verdict"] == "output_limit", test
+
+
 def test_an_interactor_may_quote_the_program_at_length(client):
     """Else a program would choose an error by what it says: here the words of Python's exception are four times as
     long, and more than may be written."""
