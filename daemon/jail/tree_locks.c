@@ -14,12 +14,15 @@
  * "1: POSIX  ADVISORY  READ 18325 00:06:3 2 2", or "1: -> POSIX ..." if it waits. */
 static bool is_of_process(const char *line)
 {
-    long pid = 0;
-    const char *lock = strchr(line, ':');
-    if (!lock)
+    const char *at = strchr(line, ':');
+    if (!at)
         return false;
-    lock += strncmp(lock, ": ->", 4) == 0 ? 4 : 1;
-    return sscanf(lock, "%*s %*s %*s %ld", &pid) == 1 && pid > 0;
+    at += strncmp(at, ": ->", 4) == 0 ? 4 : 1;
+    for (int i = 0; i < 3; i++) { /* its sort, whether it binds, and what for */
+        at += strspn(at, " ");
+        at += strcspn(at, " ");
+    }
+    return strtol(at, NULL, 10) > 0;
 }
 
 static bool are_many(int proc)
