@@ -3,6 +3,7 @@
 got from these. What the tests define answers as they define it. Of the library's classes only those that are
 listed here answer: any other could run text, start programs, or reach descriptors and memory of this process."""
 
+import gc
 import sys
 
 import aliases
@@ -309,6 +310,49 @@ def _is_text_of_element(target, name, value):
     return is_element and name in ("text", "tail", "tag") and type(value) in (str, type(None))
 
 
+def _has_any(target, names):
+    """Returns whether the tests say themselves what one of NAMES does for instances of a class."""
+    return any(name in vars(one) for one in target.__mro__[:-1] for name in names)
+
+
+def _has_instances(target):
+    """Returns whether there are objects of a class of the tests', or classes that derive from it."""
+    mro_of = type.__dict__["__mro__"].__get__
+    return bool(type.__subclasses__(target)) or any(target in mro_of(type(one)) for one in gc.get_objects())
+
+
+def _attribute_of_class(target, name, value):
+    """Returns what a class of the tests' gets as its attribute NAME for VALUE, which is the code's. Python asks a property
+    before it looks into an object's own dictionary. But what the tests have given an object stays theirs, or the code
+    would say what comes of comparing two of them. So a property gives what no object has, and one that is set as well is
+    for who decorates a class, of which there is no object yet and that compares none."""
+    kind = type(value)
+    if _has_any(target, ("__getattr__", "__getattribute__")) and _has_instances(target):
+        raise AttributeError(f"{name} is not for the code")
+    if not any(how in vars(one) for one in kind.__mro__ for how in ("__set__", "__delete__")):
+        return value
+    is_property = _full_name(kind) == "builtins.property"
+    getter, *setters = (value.fget, value.fset, value.fdel) if is_property else (None, None, None)
+    is_read_only = setters == [None, None]
+    if type(getter) is not describe.FUNCTION or not is_read_only and _has_instances(target):
+        raise AttributeError(f"{name} is not for the code")
+    return property(_behind_dictionary(name, getter, is_read_only), *map(_setter, setters), getter.__doc__)
+
+
+def _behind_dictionary(name, getter, is_read_only):
+    def get(self):
+        own = getattr(self, "__dict__", {})
+        if not is_read_only and _has_any(type(self), ("__eq__", "__ne__")):  # by another decorator, or a class below
+            raise TypeError(f"{name} of {type(self).__name__}, which the tests compare, is the code's to say")
+        return own[name] if name in own else getter(self)
+
+    return get
+
+
+def _setter(function):
+    return None if function is None else lambda self, *value: function(self, *value)
+
+
 def set_attribute(target, name, value, is_asserting):
     """IS_ASSERTING(value) says of what is to become an attribute of a mock whether it could answer for it."""
     if _is_text_of_element(target, name, value):
@@ -326,7 +370,7 @@ def set_attribute(target, name, value, is_asserting):
         raise AttributeError(f"{name} is not for the code")
     if is_class and hasattr(target, name) or not is_class and not classes.may_be_set(type(target), name):
         raise AttributeError(f"{name} is not for the code")
-    setattr(target, name, value)
+    setattr(target, name, _attribute_of_class(target, name, value) if is_class else value)
 
 
 def may_be_put(target, name, is_codes):
