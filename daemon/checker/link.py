@@ -447,6 +447,9 @@ class Link(stand_ins.Makers):
     has_asked = False  # the tests have asked something of the code
     is_left = False  # the last answer was an exception that the tests had raised in a callback
 
+        is_ending = endings.ends(kind, self.main) and not self.may_end(operation, arguments, kind)
+        if not self.is_left and (is_ending or endings.is_unheard(kind, self.main, self.sources)):
+            return RuntimeError(f"candidate raised {kind.__name__}")
     def raised(self, operation, error, arguments=()):
         kind = type(error)
         self.crossings.note("an exception")
@@ -457,8 +460,6 @@ class Link(stand_ins.Makers):
         may_end = operation in ("next", "step") or operation == "special" and arguments[0] in ENDING
         if kind is SystemExit and not self.is_left:
             return CandidateExit(*error.args)
-        if endings.ends(kind, self.main) and not self.is_left and not self.may_end(operation, arguments, kind):
-            return RuntimeError(f"candidate raised {kind.__name__}")
         if isinstance(error, (StopIteration, StopAsyncIteration)) and not may_end:
             return RuntimeError(f"candidate raised {kind.__name__}")
         is_skipping = any(id(one) in self.tamed or one.__name__ in SKIPPING and callbacks.root_of(one) in callbacks.FRAMEWORKS for one in kind.__mro__)
