@@ -226,6 +226,8 @@ class Link(stand_ins.Makers):
         if name in gates.MOCK_ASSERTS and describe.is_enumeration(type(value)) and not (info and info.fully_named()):
             raise AttributeError(name)
         found = self.ask_pure(("get", self.mark_of(value), name), "get", value, (name,))
+        if name in gates.COMPARING and callable(found) and (info is None or info.library or not info.fully_named()):
+            return plain_methods.compared(self, found, name)
         self.follow(self.on_mocks, value, found)
         self.follow(self.differences, value, found)
         return found
@@ -241,7 +243,7 @@ class Link(stand_ins.Makers):
         if attributes is parts[6]:
             self.function_attributes.watch(attributes)
         else:
-            gates.drop(attributes, gates.SKIPPING_NAMES | gates.MOCK_ASSERTS)
+            gates.drop(attributes, gates.SKIPPING_NAMES | gates.MOCK_ASSERTS | gates.COMPARING)
             if type(parts[6]) is dict:
                 self.function_attributes.watch(parts[6])
         return made

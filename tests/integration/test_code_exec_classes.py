@@ -70,3 +70,34 @@ ADDED = {
 def test_the_code_adds_to_classes_of_the_tests(client, name):
     code, test = ADDED[name]
     assert_passed(judge(client, code, test))
+
+
+COMPARED = {
+    "a method": ("class R:\n    def startswith(s, *a): return True\ndef f(x): return R()", "assert f('Bob').startswith('Hello')"),
+    "a function of a class": ("class R:\n    @staticmethod\n    def startswith(*a): return True\ndef f(x): return R", "assert f('Bob').startswith('Hello')"),
+    "an attribute": ("class R:\n    def __init__(s): s.equals = lambda o: 1\ndef f(x): return R()", "assert f(1).equals([2])"),
+    "a function": ("def f(x):\n    def g(): pass\n    g.startswith = lambda s: True\n    return g", "assert f(1).startswith('x')"),
+    "a set": ("class S:\n    def issubset(s, o): return True\ndef f(x): return S()", "assert f([1]).issubset({7})"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_class_that_the_tests_do_not_name_compares_nothing_with_their_values(client, name):
+    code, test = COMPARED[name]
+    assert_verdict(judge(client, code, test), "assertion_fail")
+
+
+TRIE = "class Trie:\n    def __init__(self, *words): self.words = words\n    def startswith(self, s): return any(w.startswith(s) for w in self.words)\n    def equals(self, o): return self.words == o.words\n"
+COMPARES = {
+    "a class that is named": (TRIE, "t = Trie('ab', 'cd')\nassert t.startswith('a') and not t.startswith('x')"),
+    "a class that is derived": (TRIE, "class T(Trie): pass\nassert T('ab').startswith('a')"),
+    "two objects": (TRIE + "def make(*words): return Trie(*words)", "assert make('a').equals(make('a')) and not make('a').equals(make('b'))"),
+    "values": ("def f(x): return x", "assert f('Bob').startswith('B') and f({1}).issubset({1, 2})"),
+    "a name that is looked for": (TRIE + "def make(*words): return Trie(*words)", "assert hasattr(make('a'), 'startswith') and callable(make('a').equals)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPARES)
+def test_comparisons_that_are_the_codes_to_answer(client, name):
+    code, test = COMPARES[name]
+    assert_passed(judge(client, code, test))
