@@ -113,8 +113,10 @@ def _is_own(target, name):
 
 
 def _is_for_tests(function):
-    """A function of the tests', or one of the library's, but none of the judge's own."""
-    return function.__globals__.get("__name__") not in OWN_MODULES
+    """A function of the tests', or one of the library's, but none of the judge's own, and none by which a mock forgets
+    how it was called: a function that create_autospec() has made has these as attributes."""
+    module = function.__globals__.get("__name__")
+    return module not in OWN_MODULES and not (module == "unittest.mock" and function.__name__ in SHUT[MOCK])
 
 
 # --- classes of the library -----------------------------------------------------------------------
@@ -143,6 +145,7 @@ OPEN = {
     "sqlite3": _DATABASE,
     "numpy": _ARRAYS | gates.OF_NUMPY,
 }  # fmt: skip
+MOCK = "unittest.mock.NonCallableMock"
 # What does not answer all the same: it looks into objects as a text says, or writes to a path or a descriptor.
 SHUT = {
     "builtins.str": frozenset(("format", "format_map")),
@@ -153,7 +156,7 @@ SHUT = {
     "_socket.socket": frozenset(("sendmsg", "sendmsg_afalg", "recvmsg", "recvmsg_into")),
     "xml.sax.xmlreader.XMLReader": frozenset(("parse",)),
     "xml.etree.ElementTree.ElementTree": frozenset(("write", "write_c14n", "parse")),
-    "unittest.mock.NonCallableMock": frozenset(("configure_mock", "attach_mock", "mock_add_spec", "reset_mock")),
+    MOCK: frozenset(("configure_mock", "attach_mock", "mock_add_spec", "reset_mock")),
     "unittest.mock._CallList": frozenset(("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort",
                                           "__setitem__", "__delitem__", "__iadd__", "__imul__")),
 }  # fmt: skip
@@ -260,6 +263,15 @@ def method(target, name, /, *arguments, **keywords):
     return call(get_attribute(target, name), *arguments, **keywords)
 
 
+def _call_of_mock(target):
+    """Returns TARGET, or if that is what a mock remembers of a call, one like it: the code writes no keywords into it."""
+    if not any(_full_name(one) == "unittest.mock._Call" for one in type(target).__mro__):
+        return target
+    made = tuple.__new__(type(target), (dict(one) if type(one) is dict else one for one in target))
+    vars(made).update(vars(target))
+    return made
+
+
 def get_attribute(target, name):
     if type(name) is not str or name.startswith("__") and name not in SHOWN:
         raise AttributeError(name)
@@ -280,7 +292,7 @@ def get_attribute(target, name):
         raise AttributeError(name)
     if not name.startswith("__") and not _is_open(target, name):
         raise AttributeError(name)
-    value = getattr(target, name)
+    value = getattr(_call_of_mock(target), name)
     if type(value) in (describe.FUNCTION, describe.BOUND_METHOD, describe.BOUND) and not _may_be_called(value):
         raise AttributeError(name)
     return value
@@ -411,7 +423,7 @@ def special(target, name, /, *arguments, **keywords):
         raise TypeError("not for the code")
     if name in THROWING:
         no_exits(arguments)
-    return describe.special_method(target, name)(*arguments, **keywords)
+    return describe.special_method(_call_of_mock(target), name)(*arguments, **keywords)
 
 
 def next_item(target):
@@ -420,7 +432,7 @@ def next_item(target):
 
 def drain(target):
     items = []
-    for item in iterable(target, "__iter__"):
+    for item in _call_of_mock(iterable(target, "__iter__")):
         items.append(item)
         if len(items) == 1000:
             break

@@ -72,6 +72,34 @@ def test_the_code_adds_to_classes_of_the_tests(client, name):
     assert_passed(judge(client, code, test))
 
 
+AUTOSPEC = "from unittest.mock import create_autospec\ndef on_done(x): ...\ncb = create_autospec(on_done, return_value=3)\n"
+MOCKED = {
+    "a function that is reset": ("def f(cb):\n    cb(9)\n    cb.reset_mock()", AUTOSPEC + "f(cb)\ncb.assert_not_called()"),
+    "a function that is reset by its dictionary": ("def f(cb):\n    cb(9)\n    vars(cb)['reset_mock']()", AUTOSPEC + "f(cb)\ncb.assert_not_called()"),
+    "keywords of a call": (
+        "def f(m):\n    m.send(1)\n    m.send.call_args.kwargs['to'] = 'bob'\n    m.send.call_args[1]['to'] = 'bob'\n    for part in m.send.call_args: part['to'] = 'bob'",
+        "from unittest.mock import Mock\nm = Mock()\ntry: f(m)\nexcept TypeError: pass\nm.send.assert_called_once_with(1, to='bob')",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOCKED)
+def test_a_mock_remembers_how_it_was_called(client, name):
+    code, test = MOCKED[name]
+    assert_verdict(judge(client, code, test), "assertion_fail")
+
+
+@pytest.mark.parametrize(("code", "test"), [
+    ("def f(cb): return cb(9)", AUTOSPEC + "assert f(cb) == 3\ncb.assert_called_once_with(9)"),
+    (
+        "def f(m):\n    m.send(1, to='bob')\n    args, keywords = m.send.call_args\n    return args[0], keywords['to'], m.send.call_args.kwargs, m.send.call_args_list[0][1]",
+        "from unittest.mock import Mock\nm = Mock()\nassert f(m) == (1, 'bob', {'to': 'bob'}, {'to': 'bob'})\nm.send.assert_called_once_with(1, to='bob')",
+    ),
+])  # fmt: skip
+def test_the_code_calls_and_reads_a_mock(client, code, test):
+    assert_passed(judge(client, code, test))
+
+
 COMPARED = {
     "a method": ("class R:\n    def startswith(s, *a): return True\ndef f(x): return R()", "assert f('Bob').startswith('Hello')"),
     "a function of a class": ("class R:\n    @staticmethod\n    def startswith(*a): return True\ndef f(x): return R", "assert f('Bob').startswith('Hello')"),
