@@ -131,6 +131,31 @@ def test_tests_that_expect_such_an_exception_hear_of_it(client, code, test):
     assert_passed(judge(client, code, test))
 
 
+TX = "class Tx:\n    v = 0\n    def __enter__(self): return self\n    def __exit__(self, kind, e, t):\n        if kind: raise RuntimeError('rolled back')\n"
+WRAP = "import contextlib\n@contextlib.contextmanager\ndef wrap(kind):\n    try: yield 0\n    except Exception as e: raise kind(str(e)) from e"
+ASYNC_TX = TX.replace("def __enter__", "async def __aenter__").replace("def __exit__", "async def __aexit__")
+IN_ASYNC = "import asyncio, pytest\nasync def main():\n    with pytest.raises(RuntimeError):\n        async with Tx() as t:\n            {}raise ValueError\nasyncio.run(main())"
+IN_TX = "import pytest\nwith pytest.raises(RuntimeError, match='rolled back'):\n    with Tx() as t:\n        {}raise ValueError"
+IN_WRAP = "import pytest\nclass E(Exception): pass\nwith pytest.raises(E):\n    with wrap(E) as v:\n        {}raise KeyError('x')"
+LEFT = {
+    "a class": (TX, IN_TX, "assert t.v == {}\n        "),
+    "an attribute that is not there": (TX, IN_TX, "assert t.{} == 0\n        "),
+    "a generator": (WRAP, IN_WRAP, "assert v == {}\n        "),
+    "an asynchronous class": (ASYNC_TX, IN_ASYNC, "assert t.v == {}\n            "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_a_context_manager_makes_no_other_exception_of_a_failure(client, name):
+    code, test, check = LEFT[name]
+    good, bad = ("v", "w") if "attribute" in name else (0, 1)
+    result = judge(client, code, test.format(check.format(bad)))
+    assert_verdict(result, "assertion_fail")
+    assert "the code raises another exception where the tests fail" in details(result)[0], result
+    assert_passed(judge(client, code, test.format(check.format(good))))
+    assert_passed(judge(client, code, test.format("")))
+
+
 FORK = "import os, sys\npid = os.fork()\nif pid == 0:\n    {}\nstatus = os.waitpid(pid, 0)[1]\n"
 
 
