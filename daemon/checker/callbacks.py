@@ -303,7 +303,10 @@ def _may_be_added(target, name, value):
     where the class has none of its own."""
     if type(name) is not str or name not in ("__init__", "__repr__", "__str__") or type(value) is not describe.FUNCTION:
         return False
-    return is_of_tests(target) and not any(name in vars(one) for one in target.__mro__[:-1])
+    if not is_of_tests(target) or _has_any(target, (name,)):
+        return False
+    # Where there is one of the two, the other gives its text: of objects that are there, the tests' own says it.
+    return name == "__init__" or not _has_any(target, ("__repr__", "__str__")) or not _has_instances(target)
 
 
 def _text_of(function):

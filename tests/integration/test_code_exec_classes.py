@@ -72,6 +72,17 @@ def test_the_code_adds_to_classes_of_the_tests(client, name):
     assert_passed(judge(client, code, test))
 
 
+SHOWN = "class N:\n    def __init__(self, v): self.v = v\n    def {}(self): return f'N({{self.v}})'\n"
+
+
+@pytest.mark.parametrize(("own", "added", "function"), [("__repr__", "__str__", "str"), ("__str__", "__repr__", "repr")])
+def test_the_code_adds_no_text_beside_one_of_the_tests(client, own, added, function):
+    code = f"def f(n):\n    type(n).{added} = lambda s: 'x'\n    return n"
+    assert_verdict(judge(client, code, SHOWN.format(own) + f"assert {function}(f(N(1))) == {function}(N(2))"), "assertion_fail")
+    code = f"def f(c):\n    c.{added} = lambda s: f'<{{s.v}}>'\n    return c"
+    assert_passed(judge(client, code, "@f\n" + SHOWN.format(own) + f"assert {function}(N(1)) == '<1>'"))
+
+
 AUTOSPEC = "from unittest.mock import create_autospec\ndef on_done(x): ...\ncb = create_autospec(on_done, return_value=3)\n"
 MOCKED = {
     "a function that is reset": ("def f(cb):\n    cb(9)\n    cb.reset_mock()", AUTOSPEC + "f(cb)\ncb.assert_not_called()"),
