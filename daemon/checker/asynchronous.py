@@ -31,10 +31,14 @@ def driver(space, target):
             how, value = "throw", error
 
 
-async def false_after(awaitable):
-    """Awaits what __aexit__ has returned, and does not let it suppress the exception."""
-    await awaitable
-    return False
+async def left(awaitable, is_kept, has_raised):
+    """Awaits what __aexit__ has returned. IS_KEPT: it does not suppress the exception. HAS_RAISED hears of another one."""
+    try:
+        result = await awaitable
+    except Exception as error:
+        has_raised(error)
+        raise
+    return False if is_kept else result
 
 
 def add_awaiting(space, names):

@@ -3,6 +3,7 @@
 got from these. What the tests define answers as they define it. Of the library's classes only those that are
 listed here answer: any other could run text, start programs, or reach descriptors and memory of this process."""
 
+import gc
 import sys
 
 import aliases
@@ -112,8 +113,10 @@ def _is_own(target, name):
 
 
 def _is_for_tests(function):
-    """A function of the tests', or one of the library's, but none of the judge's own."""
-    return function.__globals__.get("__name__") not in OWN_MODULES
+    """A function of the tests', or one of the library's, but none of the judge's own, and none by which a mock forgets
+    how it was called: a function that create_autospec() has made has these as attributes."""
+    module = function.__globals__.get("__name__")
+    return module not in OWN_MODULES and not (module == "unittest.mock" and function.__name__ in SHUT[MOCK])
 
 
 # --- classes of the library -----------------------------------------------------------------------
@@ -142,6 +145,7 @@ OPEN = {
     "sqlite3": _DATABASE,
     "numpy": _ARRAYS | gates.OF_NUMPY,
 }  # fmt: skip
+MOCK = "unittest.mock.NonCallableMock"
 # What does not answer all the same: it looks into objects as a text says, or writes to a path or a descriptor.
 SHUT = {
     "builtins.str": frozenset(("format", "format_map")),
@@ -152,7 +156,7 @@ SHUT = {
     "_socket.socket": frozenset(("sendmsg", "sendmsg_afalg", "recvmsg", "recvmsg_into")),
     "xml.sax.xmlreader.XMLReader": frozenset(("parse",)),
     "xml.etree.ElementTree.ElementTree": frozenset(("write", "write_c14n", "parse")),
-    "unittest.mock.NonCallableMock": frozenset(("configure_mock", "attach_mock", "mock_add_spec", "reset_mock")),
+    MOCK: frozenset(("configure_mock", "attach_mock", "mock_add_spec", "reset_mock")),
     "unittest.mock._CallList": frozenset(("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort",
                                           "__setitem__", "__delitem__", "__iadd__", "__imul__")),
 }  # fmt: skip
@@ -259,6 +263,15 @@ def method(target, name, /, *arguments, **keywords):
     return call(get_attribute(target, name), *arguments, **keywords)
 
 
+def _call_of_mock(target):
+    """Returns TARGET, or if that is what a mock remembers of a call, one like it: the code writes no keywords into it."""
+    if not any(_full_name(one) == "unittest.mock._Call" for one in type(target).__mro__):
+        return target
+    made = tuple.__new__(type(target), (dict(one) if type(one) is dict else one for one in target))
+    vars(made).update(vars(target))
+    return made
+
+
 def get_attribute(target, name):
     if type(name) is not str or name.startswith("__") and name not in SHOWN:
         raise AttributeError(name)
@@ -279,7 +292,7 @@ def get_attribute(target, name):
         raise AttributeError(name)
     if not name.startswith("__") and not _is_open(target, name):
         raise AttributeError(name)
-    value = getattr(target, name)
+    value = getattr(_call_of_mock(target), name)
     if type(value) in (describe.FUNCTION, describe.BOUND_METHOD, describe.BOUND) and not _may_be_called(value):
         raise AttributeError(name)
     return value
@@ -290,7 +303,10 @@ def _may_be_added(target, name, value):
     where the class has none of its own."""
     if type(name) is not str or name not in ("__init__", "__repr__", "__str__") or type(value) is not describe.FUNCTION:
         return False
-    return is_of_tests(target) and not any(name in vars(one) for one in target.__mro__[:-1])
+    if not is_of_tests(target) or _has_any(target, (name,)):
+        return False
+    # Where there is one of the two, the other gives its text: of objects that are there, the tests' own says it.
+    return name == "__init__" or not _has_any(target, ("__repr__", "__str__")) or not _has_instances(target)
 
 
 def _text_of(function):
@@ -307,6 +323,49 @@ def _is_text_of_element(target, name, value):
     """Returns whether the code changes a text in a tree of XML of the tests'."""
     is_element = _full_name(type(target)) == "xml.etree.ElementTree.Element" and not is_of_tests(type(target))
     return is_element and name in ("text", "tail", "tag") and type(value) in (str, type(None))
+
+
+def _has_any(target, names):
+    """Returns whether the tests say themselves what one of NAMES does for instances of a class."""
+    return any(name in vars(one) for one in target.__mro__[:-1] for name in names)
+
+
+def _has_instances(target):
+    """Returns whether there are objects of a class of the tests', or classes that derive from it."""
+    mro_of = type.__dict__["__mro__"].__get__
+    return bool(type.__subclasses__(target)) or any(target in mro_of(type(one)) for one in gc.get_objects())
+
+
+def _attribute_of_class(target, name, value):
+    """Returns what a class of the tests' gets as its attribute NAME for VALUE, which is the code's. Python asks a property
+    before it looks into an object's own dictionary. But what the tests have given an object stays theirs, or the code
+    would say what comes of comparing two of them. So a property gives what no object has, and one that is set as well is
+    for who decorates a class, of which there is no object yet and that compares none."""
+    kind = type(value)
+    if _has_any(target, ("__getattr__", "__getattribute__")) and _has_instances(target):
+        raise AttributeError(f"{name} is not for the code")
+    if not any(how in vars(one) for one in kind.__mro__ for how in ("__set__", "__delete__")):
+        return value
+    is_property = _full_name(kind) == "builtins.property"
+    getter, *setters = (value.fget, value.fset, value.fdel) if is_property else (None, None, None)
+    is_read_only = setters == [None, None]
+    if type(getter) is not describe.FUNCTION or not is_read_only and _has_instances(target):
+        raise AttributeError(f"{name} is not for the code")
+    return property(_behind_dictionary(name, getter, is_read_only), *map(_setter, setters), getter.__doc__)
+
+
+def _behind_dictionary(name, getter, is_read_only):
+    def get(self):
+        own = getattr(self, "__dict__", {})
+        if not is_read_only and _has_any(type(self), ("__eq__", "__ne__")):  # by another decorator, or a class below
+            raise TypeError(f"{name} of {type(self).__name__}, which the tests compare, is the code's to say")
+        return own[name] if name in own else getter(self)
+
+    return get
+
+
+def _setter(function):
+    return None if function is None else lambda self, *value: function(self, *value)
 
 
 def set_attribute(target, name, value, is_asserting):
@@ -326,7 +385,7 @@ def set_attribute(target, name, value, is_asserting):
         raise AttributeError(f"{name} is not for the code")
     if is_class and hasattr(target, name) or not is_class and not classes.may_be_set(type(target), name):
         raise AttributeError(f"{name} is not for the code")
-    setattr(target, name, value)
+    setattr(target, name, _attribute_of_class(target, name, value) if is_class else value)
 
 
 def may_be_put(target, name, is_codes):
@@ -367,7 +426,7 @@ def special(target, name, /, *arguments, **keywords):
         raise TypeError("not for the code")
     if name in THROWING:
         no_exits(arguments)
-    return describe.special_method(target, name)(*arguments, **keywords)
+    return describe.special_method(_call_of_mock(target), name)(*arguments, **keywords)
 
 
 def next_item(target):
@@ -376,7 +435,7 @@ def next_item(target):
 
 def drain(target):
     items = []
-    for item in iterable(target, "__iter__"):
+    for item in _call_of_mock(iterable(target, "__iter__")):
         items.append(item)
         if len(items) == 1000:
             break

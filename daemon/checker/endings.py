@@ -39,6 +39,51 @@ def ends(kind, main):
     return (is_elsewhere or is_in_loop) and is_cancelled(kind)
 
 
+def is_unheard(kind, main, sources):
+    """Returns whether an exception of class KIND, which is no Exception, would end a task of the tests, or a function that
+    an event loop has called, where nobody hears of it: tests look for what is an Exception among the results of tasks.
+    Tests that expect it there, in a `try` or a `with` around the call, hear of it. SOURCES are their texts."""
+    if issubclass(kind, Exception) or issubclass(kind, GeneratorExit) or is_cancelled(kind):
+        return False
+    frames = sys._current_frames()
+    here, others = sys._getframe(1), [frames[one] for one in frames if one != get_ident()]
+    is_elsewhere = get_ident() != main
+    if not _is_in_loop(here) and not (is_elsewhere and any(map(_is_in_loop, others))):
+        return False
+    if not is_elsewhere and issubclass(kind, (SystemExit, KeyboardInterrupt)):
+        return False  # which end the loop
+    return not any(_expects(frame, kind, sources) for frame in (here, frames.get(main)))
+
+
+def _is_in_loop(frame):
+    while frame is not None and frame.f_globals.get("__name__") != "asyncio.base_events":
+        frame = frame.f_back
+    return frame is not None
+
+
+def _named(frame, name):
+    """Returns what NAME stands for in FRAME, a function of the tests': it may be one of the code's that nobody has used yet."""
+    places = [names for names in (frame.f_locals, frame.f_globals, frame.f_builtins) if isinstance(names, dict)]
+    names = next((names for names in places if dict.__contains__(names, name)), frame.f_globals)
+    try:
+        return names[name]
+    except KeyError:
+        return None
+
+
+def _expects(frame, kind, sources):
+    """Returns whether a statement of the tests around FRAME, or around what has called it, names a class for KIND."""
+    while frame is not None:
+        text = sources.get(frame.f_code.co_filename)
+        if text is not None:
+            for name in unreached.expected_at(text, frame.f_lineno):
+                found = _named(frame, name)
+                if isinstance(found, type) and issubclass(kind, found):
+                    return True
+        frame = frame.f_back
+    return False
+
+
 def may_close(operation, arguments, kind):
     """Returns whether KIND, which ends a generator or a task, may come back from a question: where the judge has
     thrown it in, or asks for the result of something that may have been cancelled."""

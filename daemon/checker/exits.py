@@ -52,7 +52,7 @@ class Exits:
 
     def install(self):
         text = self.gate.job.tests().lower()
-        if not any(word in text for word in ("thread", "concurrent", "process", "fork")):
+        if not any(word in text for word in ("thread", "concurrent", "executor", "process", "fork")):
             return
         import threading
 
@@ -69,7 +69,7 @@ class Exits:
             return made
 
         self.link.raised = noted
-        if "thread" in text or "concurrent" in text:
+        if "thread" in text or "concurrent" in text or "executor" in text:
             self.watch_threads(threading)
             self.watch_futures()
 

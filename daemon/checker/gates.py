@@ -6,6 +6,8 @@ import sys
 
 import trusted
 
+# Methods that compare a value with another, which they see, and answer for it.
+COMPARING = frozenset("startswith endswith equals identical issubset issuperset isdisjoint samefile is_relative_to".split())
 # Attributes by which an object of unittest.mock says that it was called as it should have been.
 MOCK_ASSERTS = frozenset("""assert_any_await assert_any_call assert_awaited assert_awaited_once
 assert_awaited_once_with assert_awaited_with assert_called assert_called_once assert_called_once_with
@@ -47,12 +49,12 @@ class FunctionAttributes:
         self.by_id = {}
 
     def watch(self, attributes):
-        self.by_id[id(attributes)] = attributes, SKIPPING_NAMES | MOCK_ASSERTS
+        self.by_id[id(attributes)] = attributes, SKIPPING_NAMES | MOCK_ASSERTS | COMPARING
 
     def narrow(self, attributes):
         """The function has become an attribute of a mock."""
         if id(attributes) in self.by_id:
-            self.by_id[id(attributes)] = attributes, SKIPPING_NAMES | MOCK_NAMES
+            self.by_id[id(attributes)] = attributes, SKIPPING_NAMES | MOCK_NAMES | COMPARING
 
     def clean(self):
         for attributes, names in self.by_id.values():

@@ -11,7 +11,6 @@ from marshal import dumps
 
 import alarms
 import aliases
-import asynchronous
 import bodies
 import callbacks
 import classes
@@ -28,7 +27,6 @@ import simple
 import stand_ins
 import trusted
 import unheard
-import unreached
 import walks
 import wire
 from callbacks import PLAIN, TESTS  # noqa: F401  for judge.py
@@ -228,6 +226,8 @@ class Link(stand_ins.Makers):
         found = self.ask_pure(("get", self.mark_of(value), name), "get", value, (name,))
         self.follow(self.on_mocks, value, found)
         self.follow(self.differences, value, found)
+        if name in gates.COMPARING and callable(found) and (info is None or info.library or not info.fully_named()):
+            return plain_methods.compared(self, found, name)
         return found
 
     def read(self, data):
@@ -241,7 +241,7 @@ class Link(stand_ins.Makers):
         if attributes is parts[6]:
             self.function_attributes.watch(attributes)
         else:
-            gates.drop(attributes, gates.SKIPPING_NAMES | gates.MOCK_ASSERTS)
+            gates.drop(attributes, gates.SKIPPING_NAMES | gates.MOCK_ASSERTS | gates.COMPARING)
             if type(parts[6]) is dict:
                 self.function_attributes.watch(parts[6])
         return made
@@ -418,17 +418,9 @@ class Link(stand_ins.Makers):
         return result
 
     def leave(self, name, function, value, arguments):
-        """A context manager of the code may suppress what the tests raise, but no failure of theirs, and nothing that
-        keeps them from one."""
-        kind, error = arguments[0], arguments[1]
-        if function is not None:
-            result = self.ask("call", function, (value, kind, error, None))
-        else:
-            result = self.ask("special", value, (name, kind, error, None))
-        is_failure = kind is None or isinstance(error, (AssertionError, Refused, Lost))
-        if is_failure or unreached.because_of(error, self.sources):
-            return asynchronous.false_after(result) if name == "__aexit__" else False
-        return result
+        given = (arguments[0], arguments[1], None)
+        ask = (self.ask, "call", function, (value, *given)) if function is not None else (self.ask, "special", value, (name, *given))
+        return unheard.left(self.failures, given[1], name == "__aexit__", *ask)
 
     def exchange(self, message):
         mark, failed = len(self.leaving), self.failures.mark()
@@ -455,10 +447,11 @@ class Link(stand_ins.Makers):
         # Raised by a plain call it would silently end a loop elsewhere: map() would stop, and all() of
         # nothing is true.
         may_end = operation in ("next", "step") or operation == "special" and arguments[0] in ENDING
+        is_ending = endings.ends(kind, self.main) and not self.may_end(operation, arguments, kind)
+        if not self.is_left and (is_ending or endings.is_unheard(kind, self.main, self.sources)):
+            return RuntimeError(f"candidate raised {kind.__name__}")
         if kind is SystemExit and not self.is_left:
             return CandidateExit(*error.args)
-        if endings.ends(kind, self.main) and not self.is_left and not self.may_end(operation, arguments, kind):
-            return RuntimeError(f"candidate raised {kind.__name__}")
         if isinstance(error, (StopIteration, StopAsyncIteration)) and not may_end:
             return RuntimeError(f"candidate raised {kind.__name__}")
         is_skipping = any(id(one) in self.tamed or one.__name__ in SKIPPING and callbacks.root_of(one) in callbacks.FRAMEWORKS for one in kind.__mro__)

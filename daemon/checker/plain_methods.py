@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What the methods of a built-in type do for an instance of a class of the code's that derives from it: what the
 built-in type does. `f("Bob").startswith("Hello")` and `f(x).issubset(expected)` ask a value and not the code, unless
-the tests name the class."""
+the tests name the class. Nor does another class that they do not name say what comes of such a comparison."""
 
 import describe
+import gates
 
 VALUE_TYPES = (*describe.IMMUTABLE_BASES, *describe.MUTABLE_BASES)
 
@@ -75,3 +76,39 @@ def guard(infos, made):
         method = info.methods.pop(name, None) if owner is made else info.methods.get(name)
         made_of = Field if is_field else Guarded
         type.__setattr__(made, name, made_of(info, solid, plain, method or original))
+
+
+class Compared:
+    """In the place of a method of a class of the code's that would compare the object with what the tests expect."""
+
+    __slots__ = ("link", "info", "name", "original")
+
+    def __init__(self, link, info, name, original):
+        self.link, self.info, self.name, self.original = link, info, name, original
+
+    def __get__(self, value, kind=None):
+        if value is not None and (self.link.number_of(value), self.name) in self.link.shadows:
+            return self.link.get(value, self.name)
+        found = self.original.__get__(value, kind)
+        return found if self.info.fully_named() else compared(self.link, found, self.name)
+
+
+def compared(link, function, name):
+    """Returns what calls FUNCTION, which the code has for an object as its method NAME, with objects of the code's alone."""
+
+    def compare(*arguments, **keywords):
+        if not all(map(link.is_theirs, (*arguments, *keywords.values()))):
+            raise link.failures.refused(f"{name} of an object of the code whose class the tests do not name")
+        return function(*arguments, **keywords)
+
+    return compare
+
+
+def guard_comparing(link, made):
+    """Guards the methods of the class MADE that compare."""
+    info = link.infos[id(made)]
+    for name in gates.COMPARING.intersection(vars(made)):
+        original = vars(made)[name]
+        if hasattr(type(original), "__get__") and not isinstance(original, Guarded) and name not in info.properties:
+            method = info.methods.pop(name, None)
+            type.__setattr__(made, name, Compared(link, info, name, method or original))

@@ -80,6 +80,7 @@ class Makers(membrane.Space):
         info = self.infos[id(made)]
         info.named = info.named or any(one in self.named_classes for one in (number,))
         plain_methods.guard(self.infos, made)
+        plain_methods.guard_comparing(self, made)
         return made
 
     named_classes = frozenset()

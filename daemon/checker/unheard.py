@@ -5,7 +5,9 @@ calls such a function and catches what it raises has seen a failure, and the tes
 import sys
 from marshal import dumps
 
+import asynchronous
 import unreached
+from membrane import Lost
 from operators import Refused
 
 CAUSES_MAX = 64  # exceptions that are looked at behind one
@@ -24,6 +26,21 @@ def is_heard(operation, error):
     return operation in CALLS or not isinstance(error, KEPT)
 
 
+def left(failures, error, is_async, ask, *question):
+    """Has a context manager of the code's end a `with` of the tests, from which ERROR comes. It may suppress what the tests
+    raise, or raise something else, but with no failure of theirs, and nothing that keeps them from one."""
+    try:
+        result = ask(*question)
+    except Exception as other:
+        failures.replaced(error, other)
+        raise
+    is_kept = isinstance(error, (AssertionError, Refused, Lost)) or error is None
+    is_kept = is_kept or unreached.because_of(error, failures.sources)
+    if is_async:
+        return asynchronous.left(result, is_kept, lambda other: failures.replaced(error, other))
+    return False if is_kept else result
+
+
 class Failures:
     """SOURCES are the tests' texts by file name, and OWN what the code knows of the tests' objects, by id()."""
 
@@ -38,20 +55,30 @@ class Failures:
         self.refusal = self.refusal or why
         return Refused(why)
 
+    def replaced(self, error, other):
+        """A context manager of the code raises OTHER where ERROR came in: who expects that one does not hear of this."""
+        is_one = _is_failure(error) and self.where(error) is not None
+        if error is not None and other is not error and (is_one or unreached.because_of(error, self.sources)):
+            self.refusal = self.refusal or f"the code raises another exception where the tests fail: {error}".rstrip(": ")
+
     def mark(self):
         return len(self.pending)
 
     def note(self, error, operation, target, arguments):
         """A function of the tests' has raised ERROR, and the code hears of it."""
-        trace, where = error.__traceback__ if _is_failure(error) else None, None
+        if _is_failure(error) and self.where(error) is not None:
+            self.pending.append((error, operation, target, list(map(self.key_of, arguments))))
+
+    def where(self, error):
+        """Returns where in the tests ERROR was raised, if they check something there; else None."""
+        trace, where = error.__traceback__, None
         while trace is not None:
             if trace.tb_frame.f_code.co_filename in self.sources:
                 where = trace
             trace = trace.tb_next
-        if where is not None:
-            text = self.sources[where.tb_frame.f_code.co_filename]
-            if unreached.asserts_at(text, where.tb_lineno):
-                self.pending.append((error, operation, target, list(map(self.key_of, arguments))))
+        if where is not None and unreached.asserts_at(self.sources[where.tb_frame.f_code.co_filename], where.tb_lineno):
+            return where
+        return None
 
     def key_of(self, value):
         """Returns something equal for the same argument. What an object of the code's is may change meanwhile."""

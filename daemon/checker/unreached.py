@@ -77,6 +77,24 @@ def asserts_at(text, line):
     return any(suite.names_of(one)[0] - vars(builtins).keys() for one in looked_at)
 
 
+def expected_at(text, line):
+    """Returns the names of what a `try` around LINE of TEXT catches, or a `with` is given there."""
+    found = set()
+    for node in suite.nodes(suite.parse(text, "<tests>")):
+        if not isinstance(node, (_ast.Try, _ast.TryStar, _ast.With, _ast.AsyncWith)):
+            continue
+        if not node.body[0].lineno <= line <= node.body[-1].end_lineno:
+            continue
+        if isinstance(node, (_ast.Try, _ast.TryStar)):
+            parts = [one.type for one in node.handlers]
+            found.update({"BaseException"} if None in parts else ())
+        else:
+            calls = [one.context_expr for one in node.items if isinstance(one.context_expr, _ast.Call)]
+            parts = [part for call in calls for part in call.args]
+        found.update(one.id for part in parts if part for one in suite.nodes(part) if isinstance(one, _ast.Name))
+    return found
+
+
 def has_any_in(text, first_line):
     """Returns whether the function of TEXT that begins on FIRST_LINE has assertions."""
     for node in _functions(text):

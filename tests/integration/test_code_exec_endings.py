@@ -89,6 +89,73 @@ def test_an_answer_that_is_refused_is_no_exception_that_tests_expect(client):
     assert_passed(judge(client, honest, test))
 
 
+BASE = "class B(BaseException): pass\n"
+COROUTINE = BASE + "async def f(i): raise B"
+ASYNC = "import asyncio\nasync def one(i): assert await f(i) == i * 2\nasync def main():\n    {}\nasyncio.run(main())"
+GATHER = "rs = await asyncio.gather(*(one(i) for i in range(3)), return_exceptions=True)\n    assert not [r for r in rs if isinstance(r, Exception)]"
+FUNCTION = ASYNC.replace("assert await f(i)", "assert f(i)")
+EXECUTOR = "import asyncio\ndef one(i): assert f(i) == i * 2\nasync def main():\n    loop = asyncio.get_running_loop()\n    rs = await asyncio.gather(loop.run_in_executor(None, one, 1), return_exceptions=True)\n    assert not [r for r in rs if isinstance(r, Exception)]\nasyncio.run(main())"
+ENDED = {
+    "a coroutine": (COROUTINE, ASYNC.format(GATHER)),
+    "a group": (COROUTINE.replace("raise B", "raise BaseExceptionGroup('x', [B()])"), ASYNC.format(GATHER)),
+    "a task": (COROUTINE, ASYNC.format("ts = [asyncio.create_task(one(1))]\n    await asyncio.wait(ts)\n    assert not isinstance(ts[0].exception(), Exception)")),
+    "a function": (BASE + "def f(i): raise B", FUNCTION.format(GATHER)),
+    "a function of the tests' that fails": (
+        BASE + "def f(cb):\n    try: cb(9)\n    except AssertionError: raise B",
+        "def cb(x): assert x == 1\n" + ASYNC.replace("assert await f(i) == i * 2", "f(cb)").format(GATHER),
+    ),
+    "a function that a loop calls": (
+        BASE + "def f(i): raise B",
+        "import asyncio\nerrors = []\ndef go():\n    try: assert f(1) == 2\n    except Exception as e: errors.append(e)\nasync def main():\n    asyncio.get_running_loop().call_soon(go)\n    await asyncio.sleep(0.05)\nasyncio.run(main())\nassert not errors",
+    ),
+    "a thread": (BASE + "def f(i): raise B", FUNCTION.replace("f(i) ==", "await asyncio.to_thread(f, i) ==").format(GATHER)),
+    "a pool": (BASE + "def f(i): raise B", EXECUTOR),
+    "an exit in a pool": ("def f(i): raise SystemExit(0)", EXECUTOR),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_no_exception_of_the_codes_ends_a_task_unheard(client, name):
+    code, test = ENDED[name]
+    assert_verdict(judge(client, code, test), "assertion_fail")
+
+
+@pytest.mark.parametrize(("code", "test"), [
+    (COROUTINE, "import asyncio\ntry: asyncio.run(f(1))\nexcept B: pass\nelse: assert False"),
+    (COROUTINE, "import asyncio, pytest\nasync def main():\n    with pytest.raises(B): await f(1)\nasyncio.run(main())"),
+    (COROUTINE, "import asyncio\nasync def main():\n    try: await f(1)\n    except BaseException as e: return type(e)\nassert asyncio.run(main()) is B"),
+    ("async def f(i): return i * 2", ASYNC.format(GATHER)),
+    ("def f(i): return i * 2", EXECUTOR),
+])  # fmt: skip
+def test_tests_that_expect_such_an_exception_hear_of_it(client, code, test):
+    assert_passed(judge(client, code, test))
+
+
+TX = "class Tx:\n    v = 0\n    def __enter__(self): return self\n    def __exit__(self, kind, e, t):\n        if kind: raise RuntimeError('rolled back')\n"
+WRAP = "import contextlib\n@contextlib.contextmanager\ndef wrap(kind):\n    try: yield 0\n    except Exception as e: raise kind(str(e)) from e"
+ASYNC_TX = TX.replace("def __enter__", "async def __aenter__").replace("def __exit__", "async def __aexit__")
+IN_ASYNC = "import asyncio, pytest\nasync def main():\n    with pytest.raises(RuntimeError):\n        async with Tx() as t:\n            {}raise ValueError\nasyncio.run(main())"
+IN_TX = "import pytest\nwith pytest.raises(RuntimeError, match='rolled back'):\n    with Tx() as t:\n        {}raise ValueError"
+IN_WRAP = "import pytest\nclass E(Exception): pass\nwith pytest.raises(E):\n    with wrap(E) as v:\n        {}raise KeyError('x')"
+LEFT = {
+    "a class": (TX, IN_TX, "assert t.v == {}\n        "),
+    "an attribute that is not there": (TX, IN_TX, "assert t.{} == 0\n        "),
+    "a generator": (WRAP, IN_WRAP, "assert v == {}\n        "),
+    "an asynchronous class": (ASYNC_TX, IN_ASYNC, "assert t.v == {}\n            "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_a_context_manager_makes_no_other_exception_of_a_failure(client, name):
+    code, test, check = LEFT[name]
+    good, bad = ("v", "w") if "attribute" in name else (0, 1)
+    result = judge(client, code, test.format(check.format(bad)))
+    assert_verdict(result, "assertion_fail")
+    assert "the code raises another exception where the tests fail" in details(result)[0], result
+    assert_passed(judge(client, code, test.format(check.format(good))))
+    assert_passed(judge(client, code, test.format("")))
+
+
 FORK = "import os, sys\npid = os.fork()\nif pid == 0:\n    {}\nstatus = os.waitpid(pid, 0)[1]\n"
 
 
