@@ -92,9 +92,17 @@ def load_if_there(module):
         pass  # nothing of it answers; nor does a module end a test
 
 
+def _of_directory(module):
+    with module.scandir(module.path.dirname(module.__file__)) as entries:
+        return type(entries)
+
+
 HIDDEN = {
     ("_elementtree", "_element_iterator"): ("xml.etree.ElementTree", lambda module: type(module.Element("x").iter())),
     ("_csv", "reader"): ("csv", lambda module: type(module.reader(()))),
+    ("array", "arrayiterator"): ("array", lambda module: type(iter(module.array("b")))),
+    ("_struct", "unpack_iterator"): ("struct", lambda module: type(module.iter_unpack("b", b""))),
+    ("posix", "ScandirIterator"): ("os", _of_directory),
     ("functools", "KeyWrapper"): ("functools", lambda module: type(module.cmp_to_key(max))),
 }
 

@@ -312,8 +312,12 @@ class Makers(membrane.Space):
 
 def _hidden_types():
     """Types that no module has under the name that they give."""
-    found = [type(iter(one)) for one in ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())]
-    found += [type(reversed([])), type((i for i in ())), describe.FUNCTION, describe.BOUND_METHOD]
+    containers = [], (), {}, set(), "", "\xe9", b"", bytearray(), memoryview(b""), range(0), range(1 << 64), {}.values(), {}.items()
+    found = [type(iter(one)) for one in containers]
+    found += [type(reversed(one)) for one in ([], {}, {}.values(), {}.items())]
+    # What iter() makes of an object that has nothing but items, such as an array of numpy's.
+    found += [type(iter(type("Items", (), {"__getitem__": None})())), type(iter(list[int]))]
+    found += [type((i for i in ())), describe.FUNCTION, describe.BOUND_METHOD]
     found += [type(iter(int, 0)), type(map), type(zip())]
     ordered = collections.OrderedDict()
     found += [type(one) for one in (iter(ordered), ordered.keys(), ordered.values(), ordered.items())]
@@ -327,7 +331,7 @@ def _hidden_types():
     running, stepping = coroutine(), generator().asend(None)
     running.close()
     stepping.close()
-    found += [type(running), type(stepping), type(generator()), type(generator().athrow(ValueError))]
+    found += [type(running), type(running.__await__()), type(stepping), type(generator()), type(generator().athrow(ValueError))]
     return {(one.__module__, one.__qualname__): one for one in found}
 
 
