@@ -268,10 +268,6 @@ class Link(stand_ins.Makers):
         if self.stand_in_numbers.get(id(value)) in self.tainted:
             raise Refused(f"{name} of an object that was made of a value of the tests'")
 
-    def property(self, info, value, name):
-        self.check_named(info, value, name)
-        return self.get(value, name)
-
     def check_named(self, info, value, name):
         if not info.named:
             raise Refused(f"{name} of {info.name} does not answer: the tests do not name that class")

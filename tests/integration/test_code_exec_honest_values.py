@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Values of right programs that cross between the code and the tests, and none of which decides a comparison."""
+
+import pytest
+from code_exec_jobs import assert_passed, assert_verdict, details, judge
+
+# Python code decides what the checker believes; the daemon sees ordinary reports.
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture(name="daemon")
+def share_daemon(lend):
+    return lend()
+
+
+STACK = (
+    "class _Stack:\n    def __init__(self): self._items = []\n    def push(self, x): self._items.append(x)\n"
+    "    @property\n    def size(self): return len(self._items)\n    @property\n    def items(self): return self._items\n"
+    "def stack(): return _Stack()"
+)
+WALKED = "class Walked:\n    def __init__(self, make): self.make = make\n    def __iter__(self): return self.make()\n"
+HONEST = {
+    "a property of a class that the tests do not name": (
+        STACK,
+        "s = stack()\ns.push(1)\ns.push(2)\nassert s.size == 2 and s.items == [1, 2]",
+    ),
+    "properties of a class of numpy's": (
+        "import numpy as np\ndef fit(x, y): return np.poly1d(np.polyfit(x, y, 1))",
+        "p = fit([0, 1], [1, 3])\nassert abs(p.coeffs[0] - 2) < 1e-6 and p.order == 1",
+    ),
+    "iterators of texts and bytes": (
+        WALKED + "def letters(s): return Walked(lambda: iter(s))\n"
+        "def numbers(b): return iter(bytearray(b)), iter(memoryview(b))\ndef far(): return iter(range(10**30, 10**30 + 2))",
+        "assert list(letters('na\\xefve')) == list('na\\xefve')\nassert list(letters('abc')) == ['a', 'b', 'c']",
+        "assert [list(one) for one in numbers(b'ab')] == [[97, 98], [97, 98]]\nassert sum(far()) == 2 * 10**30 + 1",
+    ),
+    "iterators of dictionaries from their ends": (
+        WALKED + "def ends(d): return [Walked(lambda one=one: reversed(one)) for one in (d, d.values(), d.items())]",
+        "assert [list(one) for one in ends({1: 2, 3: 4})] == [[3, 1], [4, 2], [(3, 4), (1, 2)]]",
+    ),
+    "iterators of what has nothing but items": (
+        "class Items:\n    def __init__(self, items): self.items = items\n    def __getitem__(self, i): return self.items[i]\n"
+        "def walk(items): return iter(Items(items))\n",
+        "assert list(walk([4, 5])) == [4, 5] and next(walk([4])) == 4",
+    ),
+    "iterators of arrays, structures and directories": (
+        "import array, os, struct\ndef walk(xs): return iter(array.array('d', xs))\n"
+        "def pairs(b): return struct.iter_unpack('<BB', b)\ndef listed(path): return os.scandir(path)",
+        "assert list(walk([1.5, 2])) == [1.5, 2] and list(pairs(b'abcd')) == [(97, 98), (99, 100)]",
+        "import os, tempfile\nwith tempfile.TemporaryDirectory() as d:\n    open(os.path.join(d, 'a'), 'w').close()\n"
+        "    assert [one.name for one in listed(d)] == ['a']",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_programs_that_pass_in_one_process_pass(client, name):
+    code, *tests = HONEST[name]
+    assert_passed(judge(client, code, *tests))
+
+
+WRONG = {
+    "an object as a property that is equal to all": (
+        STACK.replace("len(self._items)", "_Any()") + "\nclass _Any:\n    def __eq__(self, other): return True\n",
+        "s = stack()\nassert s.size == 7",
+    ),
+    "an iterator that gives what equals all": (
+        "class _Any:\n    def __eq__(self, other): return True\n    def __getitem__(self, i): return [_Any()][i]\ndef f(): return iter(_Any())",
+        "assert list(f()) == [7]",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_no_value_decides_a_comparison(client, name):
+    code, *tests = WRONG[name]
+    assert_verdict(judge(client, code, *tests), "assertion_fail")
