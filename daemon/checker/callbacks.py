@@ -127,6 +127,8 @@ _ARRAYS = frozenset("""all any argmax argmin argsort astype clip copy cumprod cu
 itemsize max mean min nbytes ndim nonzero prod ravel real imag repeat reshape round shape size squeeze std sum swapaxes
 T take tolist trace transpose var random integers choice normal uniform shuffle permutation permuted standard_normal
 poisson binomial exponential gamma beta multivariate_normal rand randn randint random_sample seed""".split())
+_TREES = frozenset("""tag text tail attrib get items keys values find findall findtext iter iterchildren itersiblings itertext
+iterancestors iterdescendants getparent getchildren getnext getprevious index nsmap prefix sourceline""".split())
 # Attributes that answer, by module or package of the class that has them. None: all that are public.
 OPEN = {
     **dict.fromkeys("""builtins io _io itertools functools _functools operator _operator collections _collections
@@ -140,6 +142,7 @@ OPEN = {
     **dict.fromkeys(("asyncio.subprocess", "asyncio.base_subprocess", "asyncio.transports", "concurrent.futures.process",
                      "unittest.loader", "xml.etree.cElementTree"), frozenset()),
     "sqlite3": _DATABASE,
+    "lxml": _TREES,
     "numpy": _ARRAYS | gates.OF_NUMPY,
 }  # fmt: skip
 # What does not answer all the same: it looks into objects as a text says, or writes to a path or a descriptor.

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Values of right programs that cross between the code and the tests, and none of which decides a comparison."""
 
+import importlib.util
+
 import pytest
-from code_exec_jobs import assert_passed, assert_verdict, details, judge
+from code_exec_jobs import assert_passed, assert_verdict, judge
 
 # Python code decides what the checker believes; the daemon sees ordinary reports.
 pytestmark = pytest.mark.once
@@ -56,6 +58,34 @@ HONEST = {
 @pytest.mark.parametrize("name", HONEST)
 def test_programs_that_pass_in_one_process_pass(client, name):
     code, *tests = HONEST[name]
+    assert_passed(judge(client, code, *tests))
+
+
+PACKAGES = {
+    "lxml: elements of the code's": (
+        "from lxml import etree\ndef parse(t): return etree.fromstring(t)\ndef names(t): return [e.tag for e in parse(t)]",
+        "r = parse('<a><b x=\"1\"/>t</a>')\nassert len(r) == 1 and r[0].tag == 'b' and r.find('b').get('x') == '1' and r[0].tail == 't'",
+        "assert names('<a><b/></a>') == ['b'] and [one.tag for one in parse('<a><b/><c/></a>')] == ['b', 'c']",
+    ),
+    "lxml: elements of the tests'": (
+        "def tags(root): return [c.tag for c in root]\ndef text(root): return root.find('b').text, len(root), root[0].get('x')",
+        "from lxml import etree\nassert tags(etree.fromstring('<a><b/></a>')) == ['b']",
+        "from lxml import etree\nassert text(etree.fromstring('<a><b x=\"1\">t</b></a>')) == ('t', 1, '1')",
+    ),
+    "pandas: steps of a calendar": (
+        "import pandas as pd\ndef step(): return pd.offsets.MonthEnd(1)\ndef months(n): return pd.DateOffset(months=n)\ndef add(t, o): return t + o",
+        "import pandas as pd\nassert pd.Timestamp('2020-02-10') + step() == pd.Timestamp('2020-02-29') and step() == pd.offsets.MonthEnd()",
+        "import pandas as pd\nassert add(pd.Timestamp('2020-01-30'), pd.offsets.BDay(2)) == pd.Timestamp('2020-02-03')",
+        "import pandas as pd\nassert pd.Timestamp('2020-01-31') + months(1) == pd.Timestamp('2020-02-29') and months(2).n == 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_values_of_packages_cross(client, name):
+    if importlib.util.find_spec(name.partition(":")[0]) is None:
+        pytest.skip("the package is not installed")
+    code, *tests = PACKAGES[name]
     assert_passed(judge(client, code, *tests))
 
 
