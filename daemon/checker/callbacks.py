@@ -27,7 +27,8 @@ def _traceback_type():
 
 
 # Through these the candidate would reach the judge's frames and with them everything.
-FORBIDDEN = (type(sys._getframe()), type((lambda: 0).__code__), type(vars(object)), _traceback_type())
+TRACEBACK = _traceback_type()
+FORBIDDEN = (type(sys._getframe()), type((lambda: 0).__code__), type(vars(object)), TRACEBACK)
 CLOSED = (*FORBIDDEN, describe.MODULE, type(None), type(i for i in ()))
 
 

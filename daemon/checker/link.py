@@ -46,6 +46,8 @@ ENDING = ("__next__", "__anext__", "send", "throw")
 
 # Protocols that a class may take part in, if the tests name it: what they lead to is data.
 ANSWERED = ("__array__", "__class_getitem__")
+# What no function of the code's may suppress.
+FAILING = (AssertionError, Refused, Lost)
 
 
 def not_for_code(*_):
@@ -119,6 +121,8 @@ class Link(stand_ins.Makers):
         if operation not in PLAIN_QUESTIONS:
             self.crossings.note(f"a question: {operation}")
         self.asking = operation
+        if any(type(one) is callbacks.TRACEBACK for one in arguments):
+            arguments = unreached.without_traceback(arguments, callbacks.TRACEBACK, self.sources, FAILING)
         number = self.stand_in_numbers.get(id(target)) if target is not None else None
         if number in self.tainted:
             result = self.ask_tainted(number, operation, target, arguments, keywords)
@@ -421,7 +425,7 @@ class Link(stand_ins.Makers):
             result = self.ask("call", function, (value, kind, error, None))
         else:
             result = self.ask("special", value, (name, kind, error, None))
-        is_failure = kind is None or isinstance(error, (AssertionError, Refused, Lost))
+        is_failure = kind is None or isinstance(error, FAILING)
         if is_failure or unreached.because_of(error, self.sources):
             return asynchronous.false_after(result) if name == "__aexit__" else False
         return result

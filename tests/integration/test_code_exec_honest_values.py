@@ -52,6 +52,20 @@ HONEST = {
         "import os, tempfile\nwith tempfile.TemporaryDirectory() as d:\n    open(os.path.join(d, 'a'), 'w').close()\n"
         "    assert [one.name for one in listed(d)] == ['a']",
     ),
+    "constants that the tests patch": (
+        "import math, os, sys\ndef area(r): return math.pi * r * r\ndef opener(): return 'start' if sys.platform == 'win32' else os.name",
+        "from unittest.mock import patch\nwith patch('math.pi', 3): assert area(2) == 12\nassert area(2) > 12.5",
+        "from unittest.mock import patch\nwith patch('sys.platform', 'win32'): assert opener() == 'start'\n"
+        "with patch('os.name', 'nt'): assert opener() == 'nt'\nassert opener() == 'posix'",
+    ),
+    "functions that are told of exceptions": (
+        "import traceback\nclass Log:\n    def __init__(self): self.seen = []\n"
+        "    def leave(self, kind, error, trace): self.seen.append(kind.__name__); return True\n"
+        "def shown(kind, error, trace): return traceback.format_exception_only(kind, error)[0].strip()",
+        "import contextlib\nlog = Log()\nwith contextlib.ExitStack() as stack:\n    stack.push(log.leave)\n    raise KeyError('x')\n"
+        "assert log.seen == ['KeyError']",
+        "import sys\ntry: 1 / 0\nexcept ZeroDivisionError: s = shown(*sys.exc_info())\nassert s == 'ZeroDivisionError: division by zero'",
+    ),
 }  # fmt: skip
 
 
@@ -89,7 +103,19 @@ def test_values_of_packages_cross(client, name):
     assert_passed(judge(client, code, *tests))
 
 
+LEAVES = "def leave(*error): return True\nasync def later(*error): return True\ndef f(x): return x"
 WRONG = {
+    "a function that a stack calls suppresses a failure": (
+        LEAVES, "import contextlib\nwith contextlib.ExitStack() as stack:\n    stack.push(leave)\n    assert f(1) == 2",
+    ),
+    "a function that a stack calls suppresses what comes before an assertion": (
+        LEAVES, "import contextlib\nwith contextlib.ExitStack() as stack:\n    stack.push(leave)\n    f(1).none()\n    assert f(1) == 2",
+    ),
+    "a coroutine that a stack awaits suppresses a failure": (
+        LEAVES,
+        "import asyncio, contextlib\nasync def t():\n    async with contextlib.AsyncExitStack() as stack:\n"
+        "        stack.push_async_exit(later)\n        assert f(1) == 2\nasyncio.run(t())",
+    ),
     "an object as a property that is equal to all": (
         STACK.replace("len(self._items)", "_Any()") + "\nclass _Any:\n    def __eq__(self, other): return True\n",
         "s = stack()\nassert s.size == 7",
