@@ -398,6 +398,52 @@ class Patches:
         return None if method in ("__exit__", "close", "flush") else result
 
 
+class Constants:
+    """Plain data of Python's modules that the tests have replaced: `patch("sys.platform", "win32")`."""
+
+    # Of `sys`, of which the rest is state that crosses in another way, or the interpreter's.
+    OF_SYS = frozenset("platform version version_info hexversion maxsize byteorder executable prefix".split())
+    PLAIN = (bool, int, float, str, bytes, tuple, type(None), type(sys.version_info))
+    TEXT_MAX = 1000
+
+    def __init__(self, text):
+        self.originals, self.told = {}, {}  # by name: (dictionary of the module, attribute, original)
+        for name in sorted(assigned_names(text)):
+            module, _, attribute = name.rpartition(".")
+            if module.partition(".")[0] in sys.stdlib_module_names and self.may_be(module, attribute):
+                self.watch(name, module, attribute)
+
+    def may_be(self, module, attribute):
+        is_left_out = module in Patches.NOT or attribute.startswith("__")
+        return attribute in self.OF_SYS if module == "sys" else not is_left_out
+
+    def watch(self, name, module, attribute):
+        try:
+            __import__(module)
+            members = vars(sys.modules[module])
+        except Exception:
+            return
+        if attribute in members and type(members[attribute]) in self.PLAIN:
+            self.originals[name] = members, attribute, members[attribute]
+
+    def is_plain(self, value):
+        if type(value) is tuple:
+            return len(value) <= self.TEXT_MAX and all(type(one) is not tuple and self.is_plain(one) for one in value)
+        is_short = type(value) in (bool, float, type(None)) or type(value) is int and abs(value) < 1 << 64
+        return is_short or type(value) in (str, bytes) and len(value) <= self.TEXT_MAX
+
+    def changes(self):
+        now = {}
+        for name, (members, attribute, original) in self.originals.items():
+            value = members.get(attribute)
+            if value is not original and self.is_plain(value):
+                now[name] = value
+        if repr(now) == repr(self.told):
+            return None
+        self.told = now
+        return now
+
+
 class Ambient:
     """The judge's end. TEXT is the program of the tests: prelude, setup, targets."""
 
@@ -422,6 +468,9 @@ class Ambient:
             self.watched["loggers"] = self.loggers
         if len(self.patches.originals) > len(Patches.ALWAYS):
             self.watched["patched"] = self.patches
+        constants = Constants(text)
+        if constants.originals:
+            self.watched["constants"] = constants
         self.note()
 
     def state(self, name):

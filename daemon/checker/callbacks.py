@@ -28,7 +28,8 @@ def _traceback_type():
 
 
 # Through these the candidate would reach the judge's frames and with them everything.
-FORBIDDEN = (type(sys._getframe()), type((lambda: 0).__code__), type(vars(object)), _traceback_type())
+TRACEBACK = _traceback_type()
+FORBIDDEN = (type(sys._getframe()), type((lambda: 0).__code__), type(vars(object)), TRACEBACK)
 CLOSED = (*FORBIDDEN, describe.MODULE, type(None), type(i for i in ()))
 
 
@@ -130,6 +131,8 @@ _ARRAYS = frozenset("""all any argmax argmin argsort astype clip copy cumprod cu
 itemsize max mean min nbytes ndim nonzero prod ravel real imag repeat reshape round shape size squeeze std sum swapaxes
 T take tolist trace transpose var random integers choice normal uniform shuffle permutation permuted standard_normal
 poisson binomial exponential gamma beta multivariate_normal rand randn randint random_sample seed""".split())
+_TREES = frozenset("""tag text tail attrib get items keys values find findall findtext iter iterchildren itersiblings itertext
+iterancestors iterdescendants getparent getchildren getnext getprevious index nsmap prefix sourceline""".split())
 # Attributes that answer, by module or package of the class that has them. None: all that are public.
 OPEN = {
     **dict.fromkeys("""builtins io _io itertools functools _functools operator _operator collections _collections
@@ -143,6 +146,7 @@ OPEN = {
     **dict.fromkeys(("asyncio.subprocess", "asyncio.base_subprocess", "asyncio.transports", "concurrent.futures.process",
                      "unittest.loader", "xml.etree.cElementTree"), frozenset()),
     "sqlite3": _DATABASE,
+    "lxml": _TREES,
     "numpy": _ARRAYS | gates.OF_NUMPY,
 }  # fmt: skip
 MOCK = "unittest.mock.NonCallableMock"

@@ -31,6 +31,7 @@ BOUND_METHOD = type(type("", (), {"f": lambda self: 0})().f)
 DESCRIPTORS = (type(str.join), type(str.__len__), type(dict.__dict__["fromkeys"]))
 GENERATOR = type(i for i in ())
 BUILT_IN_FUNCTIONS = (BOUND, METHOD, *DESCRIPTORS)
+OF_CYTHON = "cython_function_or_method"  # the type of functions in modules that Cython has made
 MEMBER = type(FUNCTION.__globals__)  # the type of a name in __slots__
 MODULE = type(sys)
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
@@ -364,8 +365,8 @@ def instance(value):
     kind = type(value)
     module, qualified = class_of_library(kind) or (kind.__module__, kind.__qualname__)
     root = module.partition(".")[0] if type(module) is str else ""
-    is_numpys = root == "numpy" and not kind.__flags__ & HEAP_TYPE
-    if is_numpys or root in sys.stdlib_module_names and is_of_library(kind):
+    is_of_c = not kind.__flags__ & HEAP_TYPE  # of numpy, lxml and others: both sides may have the class itself
+    if is_of_c or root in sys.stdlib_module_names and is_of_library(kind):
         return ("l", module, qualified, specials_of(kind))
     shadows = ()
     own = getattr(value, "__dict__", None) if hasattr(kind, "__dict__") else None
@@ -390,7 +391,7 @@ def describe(value, trusted, teller=None, shows_attributes=False):
         return ("q", *place) if place else function(value, not trusted, teller, shows_attributes)
     if kind is BOUND_METHOD:
         return ("b", value.__self__, value.__func__)
-    if issubclass(kind, BUILT_IN_FUNCTIONS):
+    if issubclass(kind, BUILT_IN_FUNCTIONS) or type(kind) is type and kind.__name__ == OF_CYTHON:
         return built_in_function(value, trusted)
     if isinstance(value, type):
         place = class_of_library(value) or trusted and place_of_exception(value)

@@ -56,6 +56,9 @@ ANSWERED = frozenset((
     "__get__", "__set__", "__delete__", "__set_name__", "__str__", "__repr__", "__format__", "__bytes__", "__fspath__",
     "__instancecheck__", "__subclasscheck__", "__class_getitem__", "__copy__", "__deepcopy__",
 ))  # fmt: skip
+# The same of classes written in C of other packages. The code says what special methods such a class has.
+OF_PACKAGES = frozenset(("__len__", "__iter__", "__next__", "__reversed__", "__getitem__", "__setitem__", "__delitem__",
+                         "__call__", "__enter__", "__exit__", "__str__", "__repr__", "__format__", "__bytes__"))  # fmt: skip
 OF_TYPES = ("__or__", "__ror__")  # int | None, list[int] | None
 
 
@@ -92,9 +95,17 @@ def load_if_there(module):
         pass  # nothing of it answers; nor does a module end a test
 
 
+def _of_directory(module):
+    with module.scandir(module.path.dirname(module.__file__)) as entries:
+        return type(entries)
+
+
 HIDDEN = {
     ("_elementtree", "_element_iterator"): ("xml.etree.ElementTree", lambda module: type(module.Element("x").iter())),
     ("_csv", "reader"): ("csv", lambda module: type(module.reader(()))),
+    ("array", "arrayiterator"): ("array", lambda module: type(iter(module.array("b")))),
+    ("_struct", "unpack_iterator"): ("struct", lambda module: type(module.iter_unpack("b", b""))),
+    ("posix", "ScandirIterator"): ("os", _of_directory),
     ("functools", "KeyWrapper"): ("functools", lambda module: type(module.cmp_to_key(max))),
 }
 
@@ -112,6 +123,17 @@ def find(module, qualified):
         __import__(module)
     value = describe.class_at(module, qualified) if module != "builtins" else None
     return value if value is not None and may_cross(module, qualified, value) else None
+
+
+def is_pythons_or_numpys(module):
+    root = module.partition(".")[0]
+    return root == "numpy" or root in sys.stdlib_module_names
+
+
+def answered_of_package(specials):
+    """The same for an instance of a class of another package, which has SPECIALS as the code says."""
+    names = specials if type(specials) is tuple else ()
+    return tuple(name for name in names if type(name) is str and name in OF_PACKAGES)
 
 
 def answered_by(kind):

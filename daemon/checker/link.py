@@ -44,6 +44,8 @@ ENDING = ("__next__", "__anext__", "send", "throw")
 
 # Protocols that a class may take part in, if the tests name it: what they lead to is data.
 ANSWERED = ("__array__", "__class_getitem__")
+# What no function of the code's may suppress.
+FAILING = (AssertionError, Refused, Lost)
 
 
 def not_for_code(*_):
@@ -117,6 +119,8 @@ class Link(stand_ins.Makers):
         if operation not in PLAIN_QUESTIONS:
             self.crossings.note(f"a question: {operation}")
         self.asking = operation
+        if any(type(one) is callbacks.TRACEBACK for one in arguments):
+            arguments = unreached.without_traceback(arguments, callbacks.TRACEBACK, self.sources, FAILING)
         number = self.stand_in_numbers.get(id(target)) if target is not None else None
         if number in self.tainted:
             result = self.ask_tainted(number, operation, target, arguments, keywords)
@@ -267,10 +271,6 @@ class Link(stand_ins.Makers):
     def may_use(self, value, name):
         if self.stand_in_numbers.get(id(value)) in self.tainted:
             raise Refused(f"{name} of an object that was made of a value of the tests'")
-
-    def property(self, info, value, name):
-        self.check_named(info, value, name)
-        return self.get(value, name)
 
     def check_named(self, info, value, name):
         if not info.named:

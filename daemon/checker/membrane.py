@@ -429,7 +429,7 @@ class Space(Conversation):
             if name in own.data or name in own.kept and (self.number_of(value), name) in self.shadows:
                 break
             if name in own.properties:
-                return self.property(own, value, name)
+                return self.get(value, name)
             if name in own.methods and own.methods[name] is not None:
                 if (self.number_of(value), name) in self.shadows:
                     break
@@ -446,9 +446,6 @@ class Space(Conversation):
             if info is not None and not info.is_here and not info.library:
                 return self.get(one, name)
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
-
-    def property(self, info, value, name):
-        return self.get(value, name)
 
     def has_ended(self, number):
         """Returns whether an iterator of the library, which may have more items later, gives none for now."""

@@ -245,6 +245,7 @@ class Mirror:
         self.placed = {}  # name in sys: (what stands there for the tests' object, what was there before)
         self.input, self.input_at = None, 0
         self.patched = {}  # name: (dictionary of the module, attribute, stand-in, what was there before)
+        self.constants = {}  # the same of plain data
         self.logging = None
         self.shows = None
         self.text, self.wants, self.greeting = "", (), None
@@ -337,6 +338,19 @@ class Mirror:
                 stands = Replaced(self, name)
                 self.patched[name] = members, attribute, stands, members.get(attribute)
                 members[attribute] = stands
+
+    def put_constants(self, told):
+        for name in [name for name in self.constants if name not in told]:
+            members, attribute, stands, before = self.constants.pop(name)
+            if members.get(attribute) is stands:
+                members[attribute] = before
+        for name, value in told.items():
+            module, _, attribute = name.rpartition(".")
+            __import__(module)
+            members = vars(sys.modules[module])
+            before = self.constants[name][3] if name in self.constants else members.get(attribute)
+            self.constants[name] = members, attribute, value, before
+            members[attribute] = value
 
     def original(self, value):
         """Returns what was there before, if VALUE stands for what the tests have put in its place."""

@@ -11,6 +11,7 @@ import numpy_values
 from trusted import is_protocol, load, mro_of, name_of, need, need_integers
 
 FREQUENCY_MAX = 24  # characters
+COUNT_MAX = 1 << 31
 ZONE_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/")
 MASKED = frozenset(("boolean", *(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)),
                     "Float32", "Float64"))  # fmt: skip
@@ -316,6 +317,31 @@ def _make_interval(of_class, parts):
     return of_class(left, right, closed)
 
 
+def _take_offset(value):
+    words = value.kwds
+    fit = all(type(word) in (int, str) or (type(word).__module__, type(word).__name__) == ("datetime", "timedelta") for word in words.values())
+    return (type(value).__name__, value.n, value.normalize, *(part for word in words.items() for part in word)) if fit else None
+
+
+def _make_offset(_, parts):
+    """Makes a step of a calendar, such as `MonthEnd(2)`."""
+    name, count, normalizes, *words = parts
+    need(type(name) is str and type(normalizes) is bool and all(type(word) is str for word in words[::2]))
+    need_integers((count, *(word for word in words[1::2] if type(word) not in (str, load("datetime").timedelta))), -COUNT_MAX, COUNT_MAX)
+    of_class = vars(load("pandas").offsets).get(name)
+    need(_is_offset(of_class))
+    value = of_class(count, normalizes, **dict(zip(words[::2], words[1::2], strict=True)))
+    need(type(value) is of_class and _take_offset(value) == (*parts,))
+    return value
+
+
+def _is_offset(kind):
+    """Returns whether a class is one of pandas' steps of a calendar, under its own name."""
+    offsets = vars(vars(sys.modules["pandas"]).get("offsets", sys))
+    base = offsets.get("BaseOffset")
+    return base is not kind and kind is offsets.get(name_of(kind)) and any(one is base for one in mro_of(kind))
+
+
 def _make_single(of_class, parts):
     need(not parts)
     return {type(value): value for value in (load("pandas").NaT, load("pandas").NA)}[of_class]
@@ -343,6 +369,7 @@ def rows_with(is_value):
         **{name: ("pandas", _class_of_single(name), lambda _: (), _make_single) for name in SINGLES},
         "Interval": ("pandas", "Interval", _take_interval, _make_interval),
         "Period": ("pandas", "Period", _take_period, _make_period),
+        "offset": ("pandas", lambda module: module.offsets.BaseOffset, _take_offset, _make_offset),
     }
 
 
@@ -368,7 +395,7 @@ def row_name(kind):
     for name in SINGLES:
         if name in names and kind is type(names[name]):
             return name
-    return "Index" if is_index(kind, names) else None
+    return "Index" if is_index(kind, names) else "offset" if _is_offset(kind) else None
 
 
 def is_index(kind, names):

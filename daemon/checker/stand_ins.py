@@ -20,7 +20,7 @@ import plain_methods
 import sharing
 import values
 import wire
-from callbacks import PLAIN
+from callbacks import PLAIN, TESTS
 from trusted import load
 from wire import WireError
 
@@ -29,6 +29,8 @@ ABSTRACT = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 FAILURES = (AssertionError, Exception, BaseException, SystemExit, KeyboardInterrupt, GeneratorExit)
 
 
+# Where no class of a package is that the code has objects of: what is there means something to the judge.
+NO_PACKAGES = frozenset((TESTS, callbacks.NAME, *callbacks.OWN_MODULES, *callbacks.FRAMEWORKS, *describe.RUNNERS))
 # Modules that the code may not hand over whole: they have functions that end tests, and objects that equal everything.
 ENDING_MODULES = ("unittest", "unittest.mock")
 
@@ -188,8 +190,10 @@ class Makers(membrane.Space):
     def specials_of_library(self, module, qualified, specials):
         """Those of the judge's own class of that name: the candidate cannot add any."""
         root = module.partition(".")[0]
-        if root != "numpy" and root not in sys.stdlib_module_names:
-            raise WireError("an object of no class of the library")
+        if not library.is_pythons_or_numpys(module):
+            if root in NO_PACKAGES or not all(one.isidentifier() for one in module.split(".")):
+                raise WireError("an object of no class of the library")
+            return library.answered_of_package(specials)
         if root in library.MODULES_KNOWN:
             library.load_if_there(module if module in library.CLASSES else root)
         if module in library.SUBMODULES:
@@ -225,7 +229,7 @@ class Makers(membrane.Space):
         return kind in plain or sharing.container_tag(kind) is not None or values.has_parts(kind)
 
     def class_shown(self, info, kind):
-        found = class_called(*info.library)
+        found = class_called(*info.library) if library.is_pythons_or_numpys(info.library[0]) else None
         return found if self.may_be_shown(found) else kind
 
     def may_make(self, kind):
@@ -313,8 +317,12 @@ class Makers(membrane.Space):
 
 def _hidden_types():
     """Types that no module has under the name that they give."""
-    found = [type(iter(one)) for one in ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())]
-    found += [type(reversed([])), type((i for i in ())), describe.FUNCTION, describe.BOUND_METHOD]
+    containers = [], (), {}, set(), "", "\xe9", b"", bytearray(), memoryview(b""), range(0), range(1 << 64), {}.values(), {}.items()
+    found = [type(iter(one)) for one in containers]
+    found += [type(reversed(one)) for one in ([], {}, {}.values(), {}.items())]
+    # What iter() makes of an object that has nothing but items, such as an array of numpy's.
+    found += [type(iter(type("Items", (), {"__getitem__": None})())), type(iter(list[int]))]
+    found += [type((i for i in ())), describe.FUNCTION, describe.BOUND_METHOD]
     found += [type(iter(int, 0)), type(map), type(zip())]
     ordered = collections.OrderedDict()
     found += [type(one) for one in (iter(ordered), ordered.keys(), ordered.values(), ordered.items())]
@@ -328,7 +336,7 @@ def _hidden_types():
     running, stepping = coroutine(), generator().asend(None)
     running.close()
     stepping.close()
-    found += [type(running), type(stepping), type(generator()), type(generator().athrow(ValueError))]
+    found += [type(running), type(running.__await__()), type(stepping), type(generator()), type(generator().athrow(ValueError))]
     return {(one.__module__, one.__qualname__): one for one in found}
 
 

@@ -115,3 +115,12 @@ def because_of(error, sources):
                 return True
         at, is_any = at.tb_next, is_left  # in what the block calls
     return False
+
+
+def without_traceback(arguments, kind, sources, failures):
+    """Returns ARGUMENTS with None for those of type KIND, tracebacks, which tell where the tests raised something. Of a
+    failure they stay and are refused: a function of the code that contextlib calls with one could suppress it."""
+    errors = [one for one in arguments if isinstance(one, BaseException)]
+    if not errors or any(isinstance(one, failures) or because_of(one, sources) for one in errors):
+        return arguments
+    return tuple(None if type(one) is kind else one for one in arguments)

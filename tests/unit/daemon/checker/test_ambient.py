@@ -202,6 +202,13 @@ PASSES = {
         "from unittest.mock import patch\nwith patch('time.sleep') as s, patch('time.time', return_value=3): assert f()==3\n"
         "s.assert_called_once_with(100)",
     ),
+    "patched constants": (
+        "import math, os, string, sys\ndef f(): return sys.platform, os.sep, string.digits, math.pi, sys.version_info[:2]",
+        "from unittest.mock import patch\nimport math\nbefore = f()\n"
+        "with patch('sys.platform', 'win32'), patch('os.sep', '|'), patch('string.digits', '01'), patch.object(math, 'pi', 3):\n"
+        "  assert f()[:4] == ('win32', '|', '01', 3)\n  math.pi = 4.5\n  assert f()[3] == 4.5\n"
+        "with patch('sys.version_info', (2, 7, 1)): assert f()[4] == (2, 7)\nassert f() == before and before[3] > 3.14",
+    ),
     "patch.object": (
         "import os\ndef f(): return os.listdir('/')",
         "import os\nfrom unittest.mock import patch\nwith patch.object(os, 'listdir', return_value=['a']): assert f()==['a']\n"

@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "daemon" / "checker"))
 
 import alarms  # noqa: E402
 import callbacks  # noqa: E402
+import stand_ins  # noqa: E402
 
 
 def test_no_function_of_the_checker_is_for_the_code():
@@ -40,3 +41,15 @@ def test_an_alarm_rings_amid_functions_of_the_tests_alone(names, is_theirs):
         inner = space["function"]
     assert alarms.Alarm.is_amid_tests(callbacks.call(inner)) is is_theirs
     assert not alarms.Alarm.is_amid_tests(inner())
+
+
+@pytest.mark.parametrize("module", ["__main__", "candidate", "link", "_pytest.outcomes", "unittests", "", "a..b", "a b"])
+def test_no_object_of_the_code_is_of_a_class_where_names_mean_something(module):
+    with pytest.raises(stand_ins.WireError):
+        stand_ins.Makers.specials_of_library(None, module, "X", ())
+
+
+def test_objects_of_packages_compare_nothing():
+    told = ("__len__", "__eq__", "__hash__", "__bool__", "__contains__", "__add__", "__instancecheck__", 5)
+    assert stand_ins.Makers.specials_of_library(None, "lxml.etree", "_Element", told) == ("__len__",)
+    assert stand_ins.Makers.specials_of_library(None, "lxml.etree", "_Element", None) == ()

@@ -106,6 +106,7 @@ def test_times_arrive():
     found = [pandas.Timestamp("2020-01-02 03:04:05.678901234"), pandas.Timestamp("2020-07-01", tz="Europe/Berlin")]
     found += [pandas.Timestamp("2020-07-01", tz="UTC"), pandas.Timedelta("1 days 2 ns"), pandas.Timedelta(-1, "s")]
     found += [pandas.Interval(0, 1), pandas.Interval(0.5, 1.5, "both"), pandas.Period("2020-03")]
+    found += [pandas.offsets.MonthEnd(2), pandas.DateOffset(months=1), pandas.offsets.BDay(), pandas.offsets.Week(weekday=2)]
     for value in found:
         back = there_and_back(value)
         assert type(back) is type(value) and back == value and repr(back) == repr(value)
