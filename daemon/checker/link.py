@@ -27,6 +27,7 @@ import simple
 import stand_ins
 import trusted
 import unheard
+import unreached
 import walks
 import wire
 from callbacks import PLAIN, TESTS  # noqa: F401  for judge.py
