@@ -136,6 +136,8 @@ class Attempts:
         if outcome == "cancelled":
             # Those that the daemon read while it ended the job have no answer of their own.
             self.spare[id] = self.cancels.pop(id) - 1
+        elif outcome in RETRIABLE and self.cancels[id] > 0:
+            self.spare[id] = self.cancels.pop(id)  # nor those of a job that was lost meanwhile
         if why:
             self._complain("wrong", why, message, job)
         self.answered[id] = job.row
