@@ -163,6 +163,32 @@ static int everything(void)
     return check_reason(&probe, LAYER_CGROUP, NO_CGROUPS) || is_closed(&probe, descriptors);
 }
 
+/* Where the helper that grants uids is not, or is not what it should be. */
+static int no_helper_for_uids(void)
+{
+    static const struct {
+        const char *idmap, *reason;
+    } cases[] = {
+        {"/proc/there is none", "rubricd-idmap does not listen at /proc/there is none: No such"},
+        {"/dev/null", "rubricd-idmap does not listen at /dev/null: Connection refused"},
+        {"/dev/null/x", "rubricd-idmap at /dev/null/x: Not a directory"},
+    };
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(cases) && r == 0; i++) {
+        struct probe probe;
+        _cleanup_close_ int program = open_jail();
+        size_t descriptors = count_descriptors();
+        const struct jailproc_config config = {
+            .program = program, .code = -1, .idmap = cases[i].idmap};
+        CHECK_EQUAL(probe_jails(&probe, &config, 0, NO_CGROUPS, directory_of("ids"), NULL), 0);
+        if (!layer_in(probe.layers, LAYER_USER_NAMESPACE))
+            SKIP("no user namespaces");
+        CHECK(!layer_in(probe.layers, LAYER_OWN_UID));
+        r = check_reason(&probe, LAYER_OWN_UID, cases[i].reason) || is_closed(&probe, descriptors);
+    }
+    return r;
+}
+
 /* Each layer left out, and the layers that go with it. */
 static int without_each(void)
 {
@@ -611,6 +637,7 @@ int main(int argc, char **argv)
         SCENARIO(program_is_missing),
         SCENARIO(program_cannot_be_run),
         SCENARIO(program_dies_at_once),
+        SCENARIO(no_helper_for_uids),
         SCENARIO(no_descriptor_is_left),
         SCENARIO(jail_that_makes_no_sense),
         SCENARIO(jail_that_claims_too_much),
