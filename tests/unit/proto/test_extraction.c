@@ -144,6 +144,10 @@ static void test_closing(void **state)
         GIVES("````\nx```\ny````\nText\n", "x```\ny"),
         GIVES("````\nx\n```\ny\n````\n", "x\n```\ny\n"),
         GIVES("`````\nx\n````\ny\n`````\n", "x\n````\ny\n"),
+        /* A mark of a model's end may follow, whose name is of ASCII. */
+        GIVES("```\nx\n```<|im_end|>\ny\n", "x\n"),
+        GIVES("```\nx\n```<|\xC3\xA9|>\ny\n```\n", "x\n```<|\xC3\xA9|>\ny\n"),
+        GIVES("```\nx\n```<|\xC3\xA9x|>\ny\n```\n", "x\n```<|\xC3\xA9x|>\ny\n"),
         /* not with something behind it */
         GIVES("```\nx\n``` then\ny\n```\n", "x\n``` then\ny\n"),
         GIVES("```\nx\n```.\ny\n```\n", "x\n```.\ny\n"),
