@@ -320,6 +320,7 @@ static void test_portions(void **state)
     struct rubric_digest changed = look(f, PORTION);
     assert_string_equal(changed.why, "its files have changed and are still being read");
     assert_true(changed.is_short);
+    assert_true(digests_wait_ms(f->digests) >= 0); /* it is read on, whoever asks next */
     assert_false(prepare(f, &place, PORTION));
     (void)work(f, PORTION);
     assert_true(prepare(f, &place, PORTION));
