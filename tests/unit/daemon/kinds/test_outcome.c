@@ -50,6 +50,20 @@ static void expect_description(const struct outcome *outcome, const char *expect
     assert_string_equal(text, expected);
 }
 
+/* Lines for which there is no room do not take that of earlier ones. */
+static void test_a_full_summary(void **state)
+{
+    static char err[SUMMARY_MAX + 5], expected[SUMMARY_MAX + 1];
+    (void)state;
+    memset(expected, 'a', SUMMARY_MAX);
+    memcpy(err, expected, SUMMARY_MAX);
+    memcpy(err + SUMMARY_MAX, "\nb\nc", 4);
+    struct outcome outcome =
+        make_outcome((struct slot_result){.wait_status = EXITED(1)}, err, SUMMARY_MAX + 4);
+    assert_string_equal(outcome.summary, expected);
+    outcome_deinit(&outcome);
+}
+
 /* --- exit codes and signals --------------------------------------------------------------- */
 
 static void test_exit_codes(void **state)
@@ -559,6 +573,7 @@ static void test_times_count_from_the_start_of_the_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_full_summary),
         cmocka_unit_test(test_exit_codes),
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_signals_without_a_name),

@@ -131,6 +131,27 @@ static void one_frame_may_be_larger_than_the_budget(void **state)
     assert_int_equal(take_all(&f->share[2], 4 * STEP), 4 * STEP);
 }
 
+static void look_now(struct fixture *f)
+{
+    event_active(f->budget.timer, EV_TIMEOUT, 0);
+    (void)event_base_loop(f->base, EVLOOP_NONBLOCK);
+}
+
+/* Others wait, and it goes on sending. */
+static void who_sends_is_not_lost(void **state)
+{
+    struct fixture *f = *state;
+    receive_budget_bound(&f->budget, 100 * STEP, 60000);
+    assert_int_equal(take_all(&f->share[0], 1000 * STEP), 1000 * STEP);
+    assert_true(take_all(&f->share[1], 1000 * STEP) < f->budget.max);
+    assert_true(f->share[1].is_waiting);
+    look_now(f);
+    assert_null(f->lost);
+    f->share[0].seen_ns -= 60000 * NS_PER_MS;
+    look_now(f);
+    assert_ptr_equal(f->lost, &f->share[0]);
+}
+
 static void there_is_one_guest(void **state)
 {
     struct fixture *f = *state;
@@ -342,6 +363,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_frames_need_none, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_follows_what_has_arrived, setup, teardown),
         cmocka_unit_test_setup_teardown(one_frame_may_be_larger_than_the_budget, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_sends_is_not_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(there_is_one_guest, setup, teardown),
         cmocka_unit_test_setup_teardown(there_is_room_for_the_next, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_leaves_the_line_wakes_the_next, setup, teardown),
