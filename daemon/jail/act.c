@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "act.h"
+#include "move.h"
 
 #include "proto/util.h"
 
@@ -11,9 +12,6 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-/* What is moved by one call. */
-#define MOVE_MAX ((size_t)32 << 10)
 
 /* --- programs ------------------------------------------------------------------------------ */
 
@@ -89,36 +87,13 @@ static int check_file(int fd, struct stat *ret)
     return fs.f_type == PROC_SUPER_MAGIC ? EACCES : 0;
 }
 
-/* Returns 0 or an errno. */
-static int write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t n = write(fd, bytes, length);
-        if (n < 0 && errno != EINTR)
-            return errno;
-        bytes += n > 0 ? n : 0;
-        length -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* Moves all that FROM holds, at most MAX bytes, to TO. Returns 0 or an errno. */
 static int move_all(int from, int to, uint64_t max)
 {
-    char bytes[MOVE_MAX];
-    for (uint64_t moved = 0;;) {
-        ssize_t n = read(from, bytes, sizeof(bytes));
-        if (n == 0)
-            return 0;
-        if (n < 0 && errno != EINTR)
-            return errno;
-        int error = n > 0 ? write_all(to, bytes, (size_t)n) : 0;
-        if (error != 0)
-            return error;
-        moved += n > 0 ? (uint64_t)n : 0;
-        if (moved > max)
-            return EFBIG;
-    }
+    int64_t moved = move_bytes(from, NULL, to, max + 1);
+    if (moved < 0)
+        return (int)-moved;
+    return (uint64_t)moved > max ? EFBIG : 0;
 }
 
 static int read_file(const char *path)

@@ -274,13 +274,11 @@ static bool end_tree(const struct twin_parts *parts, struct candidate *candidate
  * /proc, may reach the next program. */
 static void renew_wire(const int fds[LINK_JOB_FDS])
 {
-    char dropped[4096];
     (void)fcntl(fds[LINK_WIRE_WRITE], F_SETFL, 0);
     (void)fcntl(fds[LINK_WIRE_READ], F_SETFL, O_NONBLOCK);
-    while (read(fds[LINK_WIRE_READ], dropped, sizeof(dropped)) > 0)
+    while (move_away(fds[LINK_WIRE_READ]) > 0)
         ;
     (void)fcntl(fds[LINK_WIRE_READ], F_SETFL, 0);
-    explicit_bzero(dropped, sizeof(dropped)); /* the next candidate may be a copy of this memory */
 }
 
 static bool wants_second(const struct link_job *request, const struct link_notice *notice)
